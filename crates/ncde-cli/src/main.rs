@@ -11,6 +11,7 @@ mod signals;
 mod table;
 mod threads;
 mod verbs;
+mod words;
 
 use std::process::ExitCode;
 
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
     hush_readers();
     #[cfg(feature = "cuda")]
     if let Err(failure) = round(cli.products) {
-        output::complain(&format!("error: {failure}"));
+        output::warn(&format!("error: {failure}"));
         return failure.exit_code();
     }
     let result = match cli.verb {
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.is_broken_pipe() {
-                output::complain(&format!("error: {failure}"));
+                output::warn(&format!("error: {failure}"));
             }
             failure.exit_code()
         }
@@ -62,7 +63,7 @@ fn round(products: ncde_gpu::Rounding) -> Result<(), error::Failure> {
     let refused = |problem: ncde_gpu::Error| error::Failure::Refused(problem.to_string());
     products.choose();
     let error = ncde_gpu::cuda().and_then(|gpu| gpu.error_of_products()).map_err(refused)?;
-    output::talk(&format!("products of matrices in {}: off by {error:.1e} of their norm on this GPU", products.name()));
+    output::info(&format!("products of matrices in {}: off by {error:.1e} of their norm on this GPU", products.name()));
     Ok(())
 }
 

@@ -5,9 +5,10 @@ use std::fs;
 use ncde_experiment::memory::field;
 pub(crate) use ncde_experiment::memory::peak;
 
+use crate::error::Failure;
+
 const MIB: f64 = (1_u64 << 20) as f64;
 
-/// Bytes as MiB.
 pub(crate) fn mib(bytes: u64) -> f64 {
     bytes as f64 / MIB
 }
@@ -17,10 +18,15 @@ fn available() -> Option<u64> {
     field(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")
 }
 
-/// Says what is short if so many bytes are more than can be had.
-pub(crate) fn shortage(bytes: u128) -> Option<String> {
-    let available = available().map(u128::from)?;
-    (bytes > available).then(|| format!("{} are needed, but {} of memory are available", words(bytes), words(available)))
+/// Refuses work that needs more bytes than can be had; `problem` makes a message of what is short.
+pub(crate) fn check(bytes: u128, problem: impl FnOnce(String) -> String) -> Result<(), Failure> {
+    match available().map(u128::from) {
+        Some(available) if bytes > available => {
+            let shortage = format!("{} are needed, but {} of memory are available", words(bytes), words(available));
+            Err(Failure::Refused(problem(shortage)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Bytes as people write them.

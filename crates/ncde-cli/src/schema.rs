@@ -52,13 +52,13 @@ pub(crate) fn told(loaded: &Loaded) -> Vec<String> {
 
 /// Says how a file was read.
 pub(crate) fn tell(loaded: &Loaded) {
-    told(loaded).iter().for_each(|line| output::talk(line));
+    told(loaded).iter().for_each(|line| output::info(line));
 }
 
 /// Says every guess that could be wrong in a file that is read for a model. If the model was trained on a file without columns, all of them are guesses.
 pub(crate) fn warn_for(schema: &Schema, loaded: &Loaded) {
     if let (None, Some(layout)) = (&schema.table, &loaded.layout) {
-        output::complain(&format!(
+        output::warn(&format!(
             "warning: the model was trained on a file that has no columns, so those of this one are guessed: {layout}; if that is wrong, \
              say what they are (`--id`, `--time`, `--label`)"
         ));
@@ -68,7 +68,7 @@ pub(crate) fn warn_for(schema: &Schema, loaded: &Loaded) {
 
 /// Says every guess that could be wrong.
 pub(crate) fn warn(loaded: &Loaded) {
-    warned(loaded).iter().for_each(|line| output::talk(line));
+    warned(loaded).iter().for_each(|line| output::info(line));
 }
 
 /// Every guess that could be wrong.

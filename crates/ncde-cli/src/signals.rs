@@ -9,10 +9,16 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 
+use crate::error::Failure;
+
 const ALL: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// A flag that the first of these signals raises, for whoever looks at it now and then. A second signal does not wait.
-pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
+pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
+    raised().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))
+}
+
+fn raised() -> io::Result<Arc<AtomicBool>> {
     let raised = Arc::new(AtomicBool::new(false));
     for signal in ALL {
         // In this order: the first signal finds the flag down, and raises it.
@@ -24,7 +30,7 @@ pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
 
 /// At the first of these signals, calls `act` in a thread of its own, then ends the process the way the signal does. A second one does not wait.
 pub(crate) fn before_end(act: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    flag()?;
+    raised()?;
     let mut signals = Signals::new(ALL)?;
     thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {

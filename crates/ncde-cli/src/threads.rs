@@ -2,11 +2,10 @@
 
 use crate::error::Failure;
 
-/// Runs `work` on `threads` threads.
 pub(crate) fn on<R: Send>(threads: usize, work: impl FnOnce() -> Result<R, Failure> + Send) -> Result<R, Failure> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
-        .map_err(|source| Failure::Threads { threads, source })?
+        .map_err(|e| Failure::Failed(format!("cannot start {threads} threads: {e}; ask for fewer with `--threads`")))?
         .install(work)
 }

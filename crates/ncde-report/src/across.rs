@@ -10,15 +10,11 @@ use crate::statistics::{Better, Comparison};
 
 /// Models over data sets that are judged by the same metric.
 pub(crate) struct Across<'a> {
-    /// The metric.
     pub(crate) metric: &'static str,
-    /// The data sets.
     pub(crate) sets: Vec<&'a str>,
-    /// The models.
     pub(crate) models: Vec<String>,
     /// Their scores, `[model][data set]`.
     pub(crate) scores: Vec<Vec<f64>>,
-    /// What is said of them.
     pub(crate) comparison: Comparison,
 }
 
@@ -42,15 +38,15 @@ impl Across<'_> {
 /// A comparison for each metric that enough models and data sets share.
 pub(crate) fn across<'a>(boards: &[Board<'a>]) -> Vec<Across<'a>> {
     let mut metrics: Vec<&'static str> = Vec::new();
-    boards.iter().map(|board| board.metric).for_each(|own| {
-        if !metrics.contains(&own) {
-            metrics.push(own);
+    for board in boards {
+        if !metrics.contains(&board.metric) {
+            metrics.push(board.metric);
         }
-    });
+    }
     let one = |metric: &'static str| {
-        let own: Vec<&Board<'a>> = boards.iter().filter(|board| board.metric == metric).collect();
-        compared(metric, &own, &|entry| entry.name())
-            .or_else(|| compared(metric, &own, &|entry| entry.first().model.name.clone()))
+        let boards: Vec<&Board<'a>> = boards.iter().filter(|board| board.metric == metric).collect();
+        compared(metric, &boards, &|entry| entry.name())
+            .or_else(|| compared(metric, &boards, &|entry| entry.first().model.name.clone()))
     };
     metrics.into_iter().filter_map(one).collect()
 }
@@ -58,8 +54,8 @@ pub(crate) fn across<'a>(boards: &[Board<'a>]) -> Vec<Across<'a>> {
 /// The models of which each board has exactly one of that name, with a score.
 fn compared<'a>(metric: &'static str, boards: &[&Board<'a>], name: &dyn Fn(&Entry<'_>) -> String) -> Option<Across<'a>> {
     let score = |board: &Board<'_>, model: &str| {
-        let mut own = board.entries.iter().filter(|entry| name(entry) == model);
-        own.next().filter(|_| own.next().is_none())?.score.map(|score| score.mean)
+        let mut namesakes = board.entries.iter().filter(|entry| name(entry) == model);
+        namesakes.next().filter(|_| namesakes.next().is_none())?.score.map(|score| score.mean)
     };
     let (mut models, mut scores) = (Vec::new(), Vec::new());
     for model in boards.first()?.entries.iter().map(name) {

@@ -3,16 +3,10 @@
 use crate::format::{MISSING, capital, number, percent};
 use crate::metrics::{Errors, Forecast};
 use crate::summary::series_counted;
+use crate::tables::{Column, Table};
 
 /// The most rows of a table: horizons are left out in between.
 const ROWS: usize = 12;
-
-/// A title, the columns, and rows of cells.
-pub(crate) struct Table {
-    pub(crate) title: &'static str,
-    pub(crate) header: Vec<String>,
-    pub(crate) rows: Vec<Vec<String>>,
-}
 
 /// What goes beside the headline: the variance explained, coverage, series.
 pub(crate) fn certainty(metrics: &Forecast) -> String {
@@ -25,40 +19,37 @@ pub(crate) fn certainty(metrics: &Forecast) -> String {
     parts.join("; ")
 }
 
-/// The tables: by horizon, and by channel where there are several.
-pub(crate) fn tables(metrics: &Forecast) -> Vec<Table> {
+/// The tables with their titles: by horizon, and by channel where there are several.
+pub(crate) fn tables(metrics: &Forecast) -> Vec<(&'static str, Table)> {
     let scaled = metrics.mase.is_some();
     let shown = |value: Option<f64>| value.map_or(MISSING.into(), number);
     // Of a horizon that no case reaches nothing was compared.
     let mae = |mean: &Errors| (mean.numbers > 0).then_some(mean.mae);
     let error = |mean: &Errors| shown(if scaled { mean.mase } else { mae(mean) });
     let unit = if scaled { "MASE" } else { "MAE" };
-    let mut columns = vec![unit.to_owned()];
-    columns.extend(metrics.naive.iter().map(|naive| naive.name.clone()));
-    columns.extend(["R\u{b2}".to_owned(), "MAE".to_owned()]);
-    columns.extend(metrics.level.map(|_| "covered".to_owned()));
+    let mut columns = vec![unit];
+    columns.extend(metrics.naive.iter().map(|naive| naive.name.as_str()));
+    columns.extend(["R\u{b2}", "MAE"]);
+    columns.extend(metrics.level.map(|_| "covered"));
     let row = |name: String, means: &[Errors]| -> Vec<String> {
         let mut cells = vec![name];
         cells.extend(means.iter().map(error));
         let model = means.first();
-        cells.extend([shown(model.and_then(|own| own.r2)), shown(model.and_then(mae))]);
+        cells.extend([shown(model.and_then(|errors| errors.r2)), shown(model.and_then(mae))]);
         // A cell for each column, whether the horizon has a coverage or not.
-        cells.extend(metrics.level.map(|_| model.and_then(|own| own.coverage).map_or(MISSING.into(), percent)));
+        cells.extend(metrics.level.map(|_| model.and_then(|errors| errors.coverage).map_or(MISSING.into(), percent)));
         cells
     };
-    let header = |first: &str| std::iter::once(first.to_owned()).chain(columns.iter().cloned()).collect();
+    let table = |first: &str, rows| Table::of_numbers((first, Column::Text), columns.iter().copied(), rows);
     let horizons = metrics.by_horizon();
     let rows = ROWS.min(horizons.len());
     let chosen = (0..rows).map(|i| &horizons[i * (horizons.len() - 1) / (rows - 1).max(1)]);
-    let mut tables = vec![Table {
-        title: "By horizon",
-        header: header("ahead"),
-        rows: chosen.map(|(k, means)| row(k.to_string(), means)).collect(),
-    }];
+    let rows = chosen.map(|(k, means)| row(k.to_string(), means)).collect();
+    let mut tables = vec![("By horizon", table("ahead", rows))];
     let channels = metrics.by_channel();
     if channels.len() > 1 {
         let rows = channels.iter().map(|(name, means)| row((*name).to_owned(), means)).collect();
-        tables.push(Table { title: "By channel", header: header("channel"), rows });
+        tables.push(("By channel", table("channel", rows)));
     }
     tables
 }

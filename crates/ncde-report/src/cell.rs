@@ -28,7 +28,6 @@ impl From<String> for Cell {
     }
 }
 
-/// All cells of a table.
 pub(crate) fn cells<C: Into<Cell>>(rows: Vec<Vec<C>>) -> Vec<Vec<Cell>> {
     rows.into_iter().map(|row| row.into_iter().map(Into::into).collect()).collect()
 }

@@ -10,7 +10,6 @@ use crate::{Metrics, RunRecord};
 
 /// The runs on the same data, judged by the same metric.
 pub(crate) struct Board<'a> {
-    /// The data.
     pub(crate) data: &'a str,
     /// The metric that all entries have.
     pub(crate) metric: &'static str,

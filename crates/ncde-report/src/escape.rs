@@ -1,60 +1,38 @@
 //! Texts of users inside other languages: a name may hold anything and must stay a name.
 
+/// Each character as `written` has it; with a backslash before it if it is one of `special`; a space if it is a control character; else as it is.
+fn escape(text: &str, special: &str, written: &[(char, &str)]) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match written.iter().find(|(known, _)| *known == character) {
+            Some((_, words)) => escaped.push_str(words),
+            None if special.contains(character) => escaped.extend(['\\', character]),
+            None => escaped.push(if character.is_control() { ' ' } else { character }),
+        }
+    }
+    escaped
+}
+
 /// For HTML and SVG, in text and in quoted attributes. Control characters that no page may hold become spaces.
 ///
 /// # Examples
 ///
 /// `<b>` becomes `&lt;b&gt;`.
 pub(crate) fn html(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            '\n' | '\t' => escaped.push(character),
-            control if control.is_control() => escaped.push(' '),
-            plain => escaped.push(plain),
-        }
-    }
-    escaped
+    let entities = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;"), ('\n', "\n"), ('\t', "\t")];
+    escape(text, "", &entities)
 }
 
 /// For a line or a cell of a table in Markdown: one line, and every character that could mean something escaped.
 pub(crate) fn markdown(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '$' | '!' => escaped.extend(['\\', character]),
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            control if control.is_control() => escaped.push(' '),
-            plain => escaped.push(plain),
-        }
-    }
-    escaped
+    escape(text, "\\`*_[]|#~$!", &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;")])
 }
 
 /// For text in LaTeX: one line, every character that could mean something escaped; `±` as in formulas.
 pub(crate) fn latex(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', character]),
-            '\\' => escaped.push_str("\\textbackslash{}"),
-            '~' => escaped.push_str("\\textasciitilde{}"),
-            '^' => escaped.push_str("\\textasciicircum{}"),
-            '<' => escaped.push_str("$<$"),
-            '>' => escaped.push_str("$>$"),
-            '±' => escaped.push_str("$\\pm$"),
-            control if control.is_control() => escaped.push(' '),
-            plain => escaped.push(plain),
-        }
-    }
-    escaped
+    let commands = [('\\', "\\textbackslash{}"), ('~', "\\textasciitilde{}"), ('^', "\\textasciicircum{}")];
+    let formulas = [('<', "$<$"), ('>', "$>$"), ('±', "$\\pm$")];
+    escape(text, "&%$#_{}", &[commands, formulas].concat())
 }
 
 /// A block of code in Markdown, with a fence longer than any run of backticks in it.
@@ -66,7 +44,7 @@ pub(crate) fn fenced(text: &str, language: &str) -> String {
 
 /// For a terminal: one line, no control characters, so that a name cannot move the cursor or set colours.
 pub(crate) fn terminal(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+    escape(text, "", &[])
 }
 
 #[cfg(test)]

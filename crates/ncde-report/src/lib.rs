@@ -24,7 +24,7 @@
 //! | [`record`] | the record of a run, and how it is read and written |
 //! | [`statistics`] | tests over several models and data sets |
 //! | `compare`, `across`, `summary`, `format` | what is said of one run and of several; numbers for people |
-//! | `ahead` | tables of forecasts, beside naive ones |
+//! | `tables`, `ahead` | tables that reports share; those of forecasts, beside naive ones |
 //! | [`plot`] | axes and charts as SVG |
 //! | [`html`](html()), [`markdown`](markdown()), [`terminal`](terminal()) | the reports; `escape` keeps names of users harmless in them |
 //! | `cell`, `latex` | cells of tables that others make, as Markdown, LaTeX and HTML |
@@ -44,15 +44,17 @@ pub mod plot;
 pub mod record;
 pub mod statistics;
 mod summary;
+mod tables;
 mod terminal;
 
 pub use cell::Cell;
-pub use html::{Column, Page, html};
+pub use html::{Page, html};
 pub use latex::{latex_paragraph, latex_table};
 pub use markdown::{markdown, markdown_table};
 pub use metrics::{Classification, Metrics, Regression};
 pub use record::{RecordError, RunRecord};
-pub use terminal::{Glyphs, confusion_matrix, terminal};
+pub use tables::Column;
+pub use terminal::{Glyphs, confusion_matrix, terminal, wrapped};
 
 /// What every page and every Markdown file made here says of itself.
 const MARK: &str = "<meta name=\"generator\" content=\"ncde\">";

@@ -11,6 +11,7 @@ use crate::format::{MISSING, capital, count, duration, metric, metric_name, numb
 use crate::metrics::{Classification, Forecast};
 use crate::record::Point;
 use crate::summary::certainty;
+use crate::tables::{self, Column, Table};
 use crate::{MARK, Metrics, RunRecord};
 
 /// The most rows of a table of the history.
@@ -33,8 +34,8 @@ pub fn markdown(records: &[RunRecord]) -> String {
         _ => {
             let _ = writeln!(text, "# {}\n", crate::summary::heading(records));
             let boards = boards(records);
-            for own in across(&boards) {
-                over(&mut text, &own);
+            for across in across(&boards) {
+                over(&mut text, &across);
             }
             for board in &boards {
                 comparison(&mut text, board);
@@ -50,14 +51,11 @@ pub fn markdown(records: &[RunRecord]) -> String {
     text
 }
 
-/// Models over data sets.
-fn over(text: &mut String, own: &Across<'_>) {
-    let _ = writeln!(text, "## All data sets: {}\n", metric_name(own.metric));
-    let sets: Vec<String> = own.sets.iter().map(|set| escaped(set)).collect();
-    let header: Vec<&str> = ["model"].into_iter().chain(sets.iter().map(String::as_str)).chain(["average rank"]).collect();
-    table(text, &header, own.rows().into_iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()));
+fn over(text: &mut String, across: &Across<'_>) {
+    let _ = writeln!(text, "## All data sets: {}\n", metric_name(across.metric));
+    table(text, &tables::over_data_sets(across));
     text.push('\n');
-    for words in own.comparison.words(&own.names()) {
+    for words in across.comparison.words(&across.names()) {
         let _ = writeln!(text, "- {}", escaped(&words));
     }
     text.push('\n');
@@ -65,46 +63,14 @@ fn over(text: &mut String, own: &Across<'_>) {
 
 fn comparison(text: &mut String, board: &Board<'_>) {
     let _ = writeln!(text, "## {}: {}\n", escaped(board.data), metric_name(board.metric));
-    let rows = board.entries.iter().map(|entry| {
-        let [score, interval] = entry.score_text(board.metric);
-        vec![
-            entry.letter.clone(),
-            escaped(&entry.name()),
-            escaped(&entry.directories()),
-            score,
-            interval,
-            board.verdict(entry).into(),
-            entry.runs.len().to_string(),
-            count(entry.first().model.parameters),
-            duration(entry.seconds),
-            if entry.frontier { "yes".into() } else { String::new() },
-        ]
-    });
-    let name = metric_name(board.metric);
-    table(
-        text,
-        &[
-            "",
-            "model",
-            "directory",
-            &name,
-            "95 % interval",
-            "beside the best",
-            "runs",
-            "parameters",
-            "time a step",
-            "on the frontier",
-        ],
-        rows,
-    );
+    table(text, &tables::entries(board, "on the frontier"));
     text.push_str(
         "\nRuns that differ by their seed only are one row: their mean, with its 95 % interval. \
          Where intervals overlap, the difference may be chance. On the frontier: nothing else is as fast and as good.\n",
     );
-    if board.entries.iter().any(|entry| entry.runs.len() > 1) {
+    if let Some(runs) = tables::runs_by_seed(board) {
         text.push('\n');
-        let rows = board.entries.iter().flat_map(|entry| entry.rows(board.metric));
-        table(text, &["", "run", "directory", "seed", &name, "95 % interval", "best step", "steps", "time", "stopped by"], rows);
+        table(text, &runs);
     }
 }
 
@@ -114,16 +80,11 @@ fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
     for warning in &record.warnings {
         let _ = writeln!(text, "> **Warning:** {}\n", escaped(warning));
     }
-    let rows = record.keys().into_iter().map(|key| vec![escaped(&key.label), escaped(&key.value), escaped(&key.note)]);
-    table(text, &["", "", ""], rows);
+    let rows = record.keys().into_iter().map(|key| vec![key.label, key.value, key.note]);
+    table(text, &Table::new([("", Column::Text); 3], rows));
     if let Some((whose, metrics)) = record.outcome() {
         let _ = writeln!(text, "\n{sub} Metrics on the {whose} cases\n");
-        let header: Vec<String> = ["metric", "model"]
-            .into_iter()
-            .map(String::from)
-            .chain(record.baselines.iter().map(|own| escaped(&own.name)))
-            .collect();
-        table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), record.scores(metrics).into_iter());
+        table(text, &tables::scores(record, metrics));
         let _ = writeln!(text, "\n{}.", capital(&certainty(metrics, record.headline(metrics).0)));
         if let Metrics::Classification(metrics) = metrics {
             let _ = writeln!(text, "\n{sub} Confusion\n");
@@ -140,29 +101,23 @@ fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
         history(text, record);
     }
     let _ = writeln!(text, "\n{sub} How it was made\n");
-    let rows = record.facts().into_iter().map(|(name, value)| vec![name.into(), escaped(&value)]);
-    table(text, &["", ""], rows);
+    let rows = record.facts().into_iter().map(|(name, value)| vec![name.into(), value]);
+    table(text, &Table::new([("", Column::Text); 2], rows));
     let _ = write!(text, "\n{}\n{}", fenced(&record.command, "sh"), fenced(&record.config, "toml"));
 }
 
 /// Forecasts by horizon and channel, beside naive ones.
 fn forecast(text: &mut String, metrics: &Forecast, sub: &str) {
-    for own in ahead::tables(metrics) {
-        let _ = writeln!(text, "\n{sub} {}\n", own.title);
-        let header: Vec<String> = own.header.iter().map(|cell| escaped(cell)).collect();
-        let rows = own.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect());
-        table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), rows);
+    for (title, forecasts) in ahead::tables(metrics) {
+        let _ = writeln!(text, "\n{sub} {title}\n");
+        table(text, &forecasts);
     }
     let _ = writeln!(text, "\n{}", ahead::legend(metrics));
 }
 
 fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {
     if metrics.confusion.len() > WIDEST_MATRIX {
-        let rows = metrics.errors().into_iter().take(WIDEST_MATRIX).map(|(truth, predicted, cases)| {
-            vec![escaped(&record.class(truth)), escaped(&record.class(predicted)), cases.to_string()]
-        });
-        table(text, &["true class", "taken for", "cases"], rows);
-        return;
+        return table(text, &tables::errors(record, metrics));
     }
     let classes = (0..metrics.confusion.len()).map(|class| escaped(&record.class(class)));
     let header: Vec<String> = std::iter::once("true \\ predicted".to_string()).chain(classes.clone()).collect();
@@ -173,18 +128,17 @@ fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {
         };
         std::iter::once(format!("**{class}**")).chain(row.iter().map(cell)).collect()
     });
-    table(text, &header.iter().map(String::as_str).collect::<Vec<_>>(), rows);
+    lines(text, &header, rows);
 }
 
-/// Precision and recall of each class.
 fn classes(text: &mut String, record: &RunRecord, metrics: &Classification) {
     let share = |value: Option<f64>| value.map_or(MISSING.into(), percent);
     let scores = metrics.by_class();
     let rows =
-        scores.iter().enumerate().take(2 * WIDEST_MATRIX).map(|(class, own)| {
-            vec![escaped(&record.class(class)), own.cases.to_string(), share(own.precision), share(own.recall)]
+        scores.iter().enumerate().take(2 * WIDEST_MATRIX).map(|(class, score)| {
+            vec![record.class(class), score.cases.to_string(), share(score.precision), share(score.recall)]
         });
-    table(text, &["class", "cases", "precision", "recall"], rows);
+    table(text, &Table::new(["class", "cases", "precision", "recall"].map(|title| (title, Column::Text)), rows));
 }
 
 fn history(text: &mut String, record: &RunRecord) {
@@ -207,17 +161,24 @@ fn history(text: &mut String, record: &RunRecord) {
             number(point.rate),
         ]
     });
-    let name = format!("validation {}", escaped(&metric_name(metric_of)));
-    table(text, &["step", "time", "training loss", "validation loss", &name, "rate"], rows);
+    let name = format!("validation {}", metric_name(metric_of));
+    let titles = ["step", "time", "training loss", "validation loss", &name, "rate"];
+    table(text, &Table::new(titles.map(|title| (title, Column::Number)), rows));
 }
 
-/// A table whose columns line up in plain text too.
-fn table(text: &mut String, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+/// A table, escaped.
+fn table(text: &mut String, table: &Table) {
+    let header: Vec<String> = table.columns.iter().map(|(title, _)| escaped(title)).collect();
+    lines(text, &header, table.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()));
+}
+
+/// The lines of a table, whose columns line up in plain text too.
+fn lines(text: &mut String, header: &[impl AsRef<str>], rows: impl Iterator<Item = Vec<String>>) {
     let rows: Vec<Vec<String>> = rows.collect();
     let widths: Vec<usize> = (0..header.len())
         .map(|column| {
             let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-            cells.chain([header[column].chars().count(), 3]).max().unwrap_or(3)
+            cells.chain([header[column].as_ref().chars().count(), 3]).max().unwrap_or(3)
         })
         .collect();
     let mut line = |cells: &mut dyn Iterator<Item = &str>| {
@@ -226,7 +187,7 @@ fn table(text: &mut String, header: &[&str], rows: impl Iterator<Item = Vec<Stri
         }
         text.push_str("|\n");
     };
-    line(&mut header.iter().copied());
+    line(&mut header.iter().map(AsRef::as_ref));
     line(&mut widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().iter().map(String::as_str));
     for row in &rows {
         line(&mut row.iter().map(String::as_str));
@@ -243,6 +204,6 @@ fn table(text: &mut String, header: &[&str], rows: impl Iterator<Item = Vec<Stri
 pub fn markdown_table<C: Into<Cell>>(header: &[&str], rows: Vec<Vec<C>>) -> String {
     let mut text = String::new();
     let cell = |Cell { text, bold }| if bold { format!("**{text}**") } else { text };
-    table(&mut text, header, cells(rows).into_iter().map(|row| row.into_iter().map(cell).collect()));
+    lines(&mut text, header, cells(rows).into_iter().map(|row| row.into_iter().map(cell).collect()));
     text
 }

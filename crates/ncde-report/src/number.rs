@@ -18,12 +18,10 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 pub(crate) mod list {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Writes each number as it is, or as `null`.
     pub(crate) fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(values.iter().map(|value| value.is_finite().then_some(*value)))
     }
 
-    /// Reads numbers and `null`s.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
         let values = Vec::<Option<f64>>::deserialize(deserializer)?;
         Ok(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())

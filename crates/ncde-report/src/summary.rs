@@ -30,20 +30,20 @@ impl RunRecord {
 
     /// The metric to show first: the one that was asked for, if these metrics have it, or the usual one.
     pub(crate) fn headline(&self, metrics: &Metrics) -> (&'static str, f64) {
-        let asked = metrics.names().iter().find(|name| **name == self.metric);
-        asked.and_then(|name| Some((*name, metrics.get(name)?))).unwrap_or_else(|| metrics.headline())
+        let requested = metrics.names().into_iter().find(|name| *name == self.metric);
+        requested.and_then(|name| Some((name, metrics.get(name)?))).unwrap_or_else(|| metrics.headline())
     }
 
     /// A row for each metric, the one to show first on top: its name, its value, and that of each baseline.
     pub(crate) fn scores(&self, metrics: &Metrics) -> Vec<Vec<String>> {
         let first = self.headline(metrics).0;
-        let others = metrics.names().iter().copied().filter(|name| *name != first);
-        let value = |own: &Metrics, name: &str| own.get(name).map_or(MISSING.into(), |value| metric(name, value));
+        let others = metrics.names().into_iter().filter(|name| *name != first);
+        let value = |metrics: &Metrics, name: &str| metrics.get(name).map_or(MISSING.into(), |value| metric(name, value));
         std::iter::once(first)
             .chain(others)
             .filter(|name| metrics.get(name).is_some())
             .map(|name| {
-                let baselines = self.baselines.iter().map(|own| value(&own.metrics, name));
+                let baselines = self.baselines.iter().map(|baseline| value(&baseline.metrics, name));
                 [metric_name(name).into_owned(), value(metrics, name)].into_iter().chain(baselines).collect()
             })
             .collect()
@@ -91,12 +91,12 @@ impl RunRecord {
                 let note = [about, verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
                 keys.push(Key { label: title.into(), value: metric(name, other), note });
             };
-            for own in &self.baselines {
-                baseline(&own.name, &own.note, own.metrics.get(name));
+            for simple in &self.baselines {
+                baseline(&simple.name, &simple.note, simple.metrics.get(name));
             }
             if let Metrics::Forecast(metrics) = metrics {
-                for own in &metrics.naive {
-                    baseline(&own.name, "naive forecast", own.get(name));
+                for naive in &metrics.naive {
+                    baseline(&naive.name, "naive forecast", naive.get(name));
                 }
             }
         }
@@ -110,11 +110,8 @@ impl RunRecord {
         let threads = counted(self.threads, "thread", "threads");
         keys.push(Key { label: "parameters".into(), value: count(self.model.parameters), note: self.model.detail.clone() });
         if self.stopped == StopReason::Solved {
-            keys.push(Key {
-                label: "solved in".into(),
-                value: duration(self.seconds),
-                note: format!("closed form, on {threads}"),
-            });
+            let note = format!("closed form, on {threads}");
+            keys.push(Key { label: "solved in".into(), value: duration(self.seconds), note });
             return keys;
         }
         keys.push(Key { label: "time a step".into(), value: duration(self.seconds_per_step), note: format!("on {threads}") });
@@ -129,15 +126,14 @@ impl RunRecord {
 
     /// How well the rarest class is found, which an accuracy hardly shows.
     fn rarest(&self, class: usize, score: &ClassScore, all: usize) -> Key {
-        let share = |value: Option<f64>| value.map_or(MISSING.into(), percent);
+        let cases = counted(score.cases as usize, "case", "cases");
         let note = match (score.recall, score.precision) {
             (None, _) => format!("none of {} is of this class", counted(all, "case", "cases")),
-            (Some(_), None) => format!("{} of {all}; never predicted", counted(score.cases as usize, "case", "cases")),
-            (Some(_), Some(precision)) => {
-                format!("{} of {all}; precision {}", counted(score.cases as usize, "case", "cases"), percent(precision))
-            }
+            (Some(_), None) => format!("{cases} of {all}; never predicted"),
+            (Some(_), Some(precision)) => format!("{cases} of {all}; precision {}", percent(precision)),
         };
-        Key { label: format!("recall of `{}`", shortened(&self.class(class), LONGEST_NAME)), value: share(score.recall), note }
+        let value = score.recall.map_or(MISSING.into(), percent);
+        Key { label: format!("recall of `{}`", shortened(&self.class(class), LONGEST_NAME)), value, note }
     }
 
     fn ending(&self) -> &'static str {
@@ -177,10 +173,9 @@ impl RunRecord {
         if data.statics > 0 {
             facts.push(("static values", count(data.statics)));
         }
-        facts.extend(
-            data.horizon
-                .map(|horizon| ("forecast", format!("up to {}", counted(horizon, "observation ahead", "observations ahead")))),
-        );
+        if let Some(horizon) = data.horizon {
+            facts.push(("forecast", format!("up to {}", counted(horizon, "observation ahead", "observations ahead"))));
+        }
         if !data.classes.is_empty() {
             facts.push(("classes", count(data.classes.len())));
         }
@@ -194,15 +189,13 @@ impl RunRecord {
 
 /// How sure a metric is: the interval that an accuracy of so many cases has, or what else to know of it.
 pub(crate) fn certainty(metrics: &Metrics, name: &str) -> String {
-    let of_series = |labels: usize, series: usize, what: [&str; 2]| {
-        format!("{} of {}", counted(labels, what[0], what[1]), series_counted(series))
+    let cases_of = |cases: usize, series: Option<usize>, one: &str, many: &str| match series {
+        Some(series) => format!("{} of {}", counted(cases, one, many), series_counted(series)),
+        None => counted(cases, "case", "cases"),
     };
     match metrics {
         Metrics::Classification(metrics) => {
-            let cases = match &metrics.series {
-                Some(series) => of_series(metrics.cases, series.count, ["label", "labels"]),
-                None => counted(metrics.cases, "case", "cases"),
-            };
+            let cases = cases_of(metrics.cases, metrics.series.as_ref().map(|series| series.count), "label", "labels");
             if name != "accuracy" {
                 return format!("accuracy {}, {cases}", percent(metrics.accuracy));
             }
@@ -212,10 +205,7 @@ pub(crate) fn certainty(metrics: &Metrics, name: &str) -> String {
             }
         }
         Metrics::Regression(metrics) => {
-            let cases = match metrics.series {
-                Some(series) => of_series(metrics.cases, series, ["number", "numbers"]),
-                None => counted(metrics.cases, "case", "cases"),
-            };
+            let cases = cases_of(metrics.cases, metrics.series, "number", "numbers");
             let r2 = metrics.r2.filter(|_| name != "r2");
             r2.map_or_else(|| cases.clone(), |r2| format!("R\u{b2} {}, {cases}", number(r2)))
         }

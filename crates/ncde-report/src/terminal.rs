@@ -18,6 +18,7 @@ use crate::ahead;
 use crate::escape::terminal as plain;
 use crate::format::{count, metric, metric_name, number};
 use crate::metrics::{Classification, Forecast, higher_is_better};
+use crate::tables::Table;
 use crate::{Metrics, RunRecord};
 
 /// What a terminal can show.
@@ -95,14 +96,14 @@ fn keys(text: &mut String, record: &RunRecord, width: usize) {
             let _ = writeln!(text, "  {note}");
         } else {
             text.push('\n');
-            wrap(text, &note, "    ", width);
+            text.push_str(&wrapped(&note, "    ", width));
         }
     }
 }
 
-/// Words in lines of at most `width` characters, each after an indent. A longer word has a line of its own.
-fn wrap(text: &mut String, words: &str, indent: &str, width: usize) {
-    let mut line = String::new();
+/// Words in lines of at most `width` characters, each after an indent. A longer word has a line for itself.
+pub fn wrapped(words: &str, indent: &str, width: usize) -> String {
+    let (mut text, mut line) = (String::new(), String::new());
     for word in words.split_whitespace() {
         if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width {
             let _ = writeln!(text, "{indent}{line}");
@@ -113,7 +114,7 @@ fn wrap(text: &mut String, words: &str, indent: &str, width: usize) {
         }
         line.push_str(word);
     }
-    let _ = writeln!(text, "{indent}{line}");
+    text + indent + &line + "\n"
 }
 
 /// A curve of bars from the smallest value to the largest.
@@ -178,10 +179,11 @@ fn columns_of(points: &[[f64; 2]], columns: usize) -> Vec<f64> {
 
 /// Forecasts by horizon and channel, beside naive ones; columns as wide as they must be.
 fn forecast(text: &mut String, metrics: &Forecast) {
-    for table in ahead::tables(metrics) {
-        let _ = writeln!(text, "\n{}", table.title.to_lowercase());
+    for (title, Table { columns, rows }) in ahead::tables(metrics) {
+        let _ = writeln!(text, "\n{}", title.to_lowercase());
+        let header = columns.into_iter().map(|(title, _)| title).collect();
         let rows: Vec<Vec<String>> =
-            std::iter::once(table.header).chain(table.rows).map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
+            std::iter::once(header).chain(rows).map(|row: Vec<String>| row.iter().map(|cell| plain(cell)).collect()).collect();
         let wide =
             |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(wide).collect();
@@ -212,7 +214,7 @@ fn confusion(text: &mut String, known: &[String], whose: &str, metrics: &Classif
     let margin = longest.min(room);
     text.push('\n');
     let words = format!("{whose} cases: a row for each true class, a column for each predicted one");
-    wrap(text, &words, "", width);
+    text.push_str(&wrapped(&words, "", width));
     let _ = write!(text, "{:1$}", "", numbered + margin);
     for (class, (name, &cell)) in names.iter().zip(&columns).enumerate() {
         let _ = if is_named { write!(text, "{name:>cell$}") } else { write!(text, "{:>cell$}", class + 1) };

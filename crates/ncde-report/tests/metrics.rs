@@ -60,7 +60,7 @@ fn three_classes_are_those_of_scikit_learn() {
     // Logits that differ from the logarithms of these by a number a row have the same metrics (but rounding breaks the
     // ties that the area counts).
     let logits: Vec<f64> = probabilities.iter().enumerate().flat_map(|(row, p)| p.map(|p| p.ln() + 100.0 * row as f64)).collect();
-    let same = Classification::of_logits(&logits, 3, &truth);
+    let same = Classification::of(&softmax(&logits, 3), 3, &truth);
     assert_eq!(same.confusion, metrics.confusion);
     close(same.loss, metrics.loss);
     close(same.f1, metrics.f1);
@@ -176,12 +176,11 @@ fn intervals_of_means_use_the_t_distribution() {
         (values[0], values[1]) = (-1.0, 1.0);
         let spread = spread(&values).unwrap();
         let deviation = (2.0 / freedom as f64).sqrt();
-        close(spread.deviation.unwrap(), deviation);
         let half = quantile * deviation / (freedom as f64 + 1.0).sqrt();
         assert!((spread.half.unwrap() / half - 1.0).abs() < 1e-11, "{freedom}: {:?} {half}", spread.half);
     }
     let single = spread(&[0.5]).unwrap();
-    assert_eq!((single.mean, single.half, single.deviation), (0.5, None, None));
+    assert_eq!((single.mean, single.half), (0.5, None));
     assert_eq!((spread(&[]), spread(&[1.0, f64::NAN])), (None, None));
 }
 
@@ -239,6 +238,5 @@ fn metrics_are_found_by_their_names() {
     let numbers = Metrics::Regression(Regression::of(&[1.0, 3.0], &[1.0, 2.0]));
     assert_eq!((numbers.get("mse"), numbers.get("mae"), numbers.get("r2")), (Some(0.5), Some(0.5), Some(-1.0)));
     assert_eq!((numbers.get("accuracy"), numbers.cases()), (None, 2));
-    assert!(classes.higher_is_better() && !numbers.higher_is_better());
     assert!(higher_is_better("r2") && !higher_is_better("loss"));
 }

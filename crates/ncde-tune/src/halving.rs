@@ -25,9 +25,9 @@ pub struct Rung {
 /// # Errors
 /// If there are fewer than two rungs.
 pub fn rungs(trials: usize, steps: usize, factor: usize) -> Result<Vec<Rung>, Error> {
-    let wrong = |help| Err(Error::Rungs { trials, factor, steps, help });
+    let refused = |help| Err(Error::Rungs { trials, factor, steps, help });
     if factor < 2 {
-        return wrong("the factor is 2 or more (`--factor 3`)");
+        return refused("the factor is 2 or more (`--factor 3`)");
     }
     let mut counts = vec![trials];
     while let Some(&last) = counts.last().filter(|&&last| last > 1) {
@@ -37,7 +37,7 @@ pub fn rungs(trials: usize, steps: usize, factor: usize) -> Result<Vec<Rung>, Er
     let most = steps.max(1).ilog(factor) as usize + 1;
     counts.truncate(most);
     if counts.len() < 2 {
-        return wrong("give more trials (`--trials N`), more steps (`--steps N`), or use `--method random`");
+        return refused("give more trials (`--trials N`), more steps (`--steps N`), or use `--method random`");
     }
     let last = counts.len() - 1;
     let steps_of = |k: usize| factor.checked_pow((last - k) as u32).map_or(1, |divisor| (steps / divisor).max(1));

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// Where a trial stands.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Standing {
     /// The index of the trial.
     pub trial: usize,

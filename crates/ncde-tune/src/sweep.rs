@@ -97,18 +97,14 @@ impl Sweep {
     /// If anything else differs, with its name.
     pub fn goes_on(&self, begun: &Self) -> Result<(), Error> {
         let differs = |was: String, is: String| Err(Error::Differs { was, is });
-        let told = |what: &str, was: String, is: String| differs(format!("{what} {was}"), is);
-        if begun.format != self.format {
-            return told("format", begun.format.to_string(), self.format.to_string());
-        }
-        if begun.method != self.method {
-            return told("method", begun.method.name().into(), self.method.name().into());
-        }
-        if begun.metric != self.metric {
-            return told("metric", begun.metric.clone(), self.metric.clone());
-        }
-        if begun.folds != self.folds {
-            return told("folds", format!("{:?}", begun.folds), format!("{:?}", self.folds));
+        let settings = [
+            ("format", begun.format.to_string(), self.format.to_string()),
+            ("method", begun.method.name().into(), self.method.name().into()),
+            ("metric", begun.metric.clone(), self.metric.clone()),
+            ("folds", format!("{:?}", begun.folds), format!("{:?}", self.folds)),
+        ];
+        if let Some((what, was, is)) = settings.into_iter().find(|(_, was, is)| was != is) {
+            return differs(format!("{what} {was}"), is);
         }
         if begun.rungs != self.rungs {
             return differs(format!("rungs of {}", steps(&begun.rungs)), format!("rungs of {}", steps(&self.rungs)));

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ncde_experiment::Budget;
 use ncde_kernels::{Mode, Transition};
 use ncde_runtime::layer::StructureName;
+use serde::Serialize;
 
 use super::{Device, at_least, depth, named, positive, structures};
 
@@ -71,7 +72,7 @@ Steps are those of `ncde train`: a batch is put together, run forward and in rev
 weights are updated. The JSON line holds the best step (`seconds`) and the median after five
 that warm up. With `--tokens` series are of tokens, with a label at each.";
 
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(after_help = BENCH_TRAIN_EXAMPLES)]
 pub(crate) struct BenchTrainArgs {
     /// The model, as for `ncde train`
@@ -104,9 +105,11 @@ pub(crate) struct BenchTrainArgs {
 
     /// Steps that are timed
     #[arg(long, value_name = "N", default_value = "20", value_parser = positive)]
+    #[serde(skip)]
     pub(crate) steps: usize,
 
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) run: WhereArgs,
 }
 
@@ -122,7 +125,7 @@ and recomputes what it needs; the forward pass is not part of its time.
 On a GPU, in f32, paths lie there already; three runs warm up, each is waited for, and the line
 holds `median`, `launches` of one run and the device's memory as `peak_mib`, too.";
 
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(after_help = BENCH_SIGNATURE_EXAMPLES)]
 pub(crate) struct BenchSignatureArgs {
     /// What is timed
@@ -149,11 +152,8 @@ pub(crate) struct BenchSignatureArgs {
     #[arg(long, value_name = "K", value_parser = positive)]
     pub(crate) window: Option<usize>,
 
-    /// Number type
-    #[arg(long, value_enum, default_value = "f32")]
-    pub(crate) dtype: Dtype,
-
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) run: RunArgs,
 }
 
@@ -168,7 +168,7 @@ pass through all steps of Heun's method, gradients of the parameters; the loss i
 square of the last states. The field is a network with SiLU between its layers and tanh at its
 end; log-signatures of windows have deviation 0.3.";
 
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(after_help = BENCH_LOG_NCDE_EXAMPLES)]
 pub(crate) struct BenchLogNcdeArgs {
     /// How many series
@@ -203,11 +203,8 @@ pub(crate) struct BenchLogNcdeArgs {
     #[arg(long, value_name = "N", default_value = "500", value_parser = positive)]
     pub(crate) steps: usize,
 
-    /// Number type
-    #[arg(long, value_enum, default_value = "f32")]
-    pub(crate) dtype: Dtype,
-
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) run: RunArgs,
 }
 
@@ -225,10 +222,11 @@ products) is part of the time. The JSON line also holds `norm`, the mean norm of
 generators, so that one sees what an exponential had to do, and `restart`: where states would
 overflow they start anew after so many steps, the number of steps being the same.";
 
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(after_help = BENCH_SLICE_EXAMPLES)]
 pub(crate) struct BenchSliceArgs {
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) field: FieldArgs,
 
     /// How many series
@@ -255,11 +253,8 @@ pub(crate) struct BenchSliceArgs {
     #[arg(long, value_name = "X", default_value = "1")]
     pub(crate) scale: f64,
 
-    /// Number type
-    #[arg(long, value_enum, default_value = "f32")]
-    pub(crate) dtype: Dtype,
-
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) run: RunArgs,
 }
 
@@ -270,22 +265,20 @@ Example:
 `seconds` is the time of one observation, on one thread: the best of `repeat` runs of
 100,000 observations each.";
 
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(after_help = BENCH_STREAM_EXAMPLES)]
 pub(crate) struct BenchStreamArgs {
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) field: FieldArgs,
 
-    /// Number type
-    #[arg(long, value_enum, default_value = "f32")]
-    pub(crate) dtype: Dtype,
-
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) run: RunArgs,
 }
 
 /// A linear field and its flow.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 pub(crate) struct FieldArgs {
     /// Structure of the matrices; sparse ones have hidden^1.5 entries
     #[arg(long, value_parser = structures(), default_value = "block")]
@@ -323,7 +316,7 @@ fn modes() -> impl TypedValueParser<Value = Mode> {
 }
 
 /// How a timing is run; the same for every bench.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 pub(crate) struct WhereArgs {
     /// Where it runs
     #[arg(long, value_enum, default_value = "cpu")]
@@ -334,9 +327,14 @@ pub(crate) struct WhereArgs {
     pub(crate) threads: usize,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 pub(crate) struct RunArgs {
+    /// Number type
+    #[arg(long, value_enum, default_value = "f32")]
+    pub(crate) dtype: Dtype,
+
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) on: WhereArgs,
 
     /// How many runs are timed
@@ -344,7 +342,7 @@ pub(crate) struct RunArgs {
     pub(crate) repeat: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Op {
     /// Signatures
@@ -357,7 +355,7 @@ pub(crate) enum Op {
     LogsigBackward,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Dtype {
     /// Single precision

@@ -14,7 +14,7 @@ use ncde_runtime::layer::StructureName;
 
 pub(crate) use bench::{
     Bench, BenchArgs, BenchLogNcdeArgs, BenchSignatureArgs, BenchSliceArgs, BenchStreamArgs, BenchTableArgs, BenchTrainArgs,
-    Dtype, FieldArgs, Op, TableName,
+    Dtype, FieldArgs, Op, TableName, WhereArgs,
 };
 pub(crate) use columns::ColumnArgs;
 pub(crate) use experiment::ExperimentArgs;
@@ -212,7 +212,7 @@ pub(crate) enum Missing {
 /// One of some names, and what it stands for.
 fn named<T: Copy + Send + Sync + 'static>(names: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
     let known = PossibleValuesParser::new(names.iter().map(|(name, _)| *name));
-    known.map(move |seen| names.iter().find(|(name, _)| *name == seen).map_or(names[0].1, |(_, own)| *own))
+    known.map(move |seen| names.iter().find(|(name, _)| *name == seen).map_or(names[0].1, |(_, value)| *value))
 }
 
 /// The structures of linear fields.

@@ -8,9 +8,10 @@ use std::io::BufRead;
 
 use csv::{ReaderBuilder, StringRecord};
 
-use super::{Array, Data, Input, Origin, ReadError};
+use super::{Array, Data, Input, Origin};
+use crate::error::{Failure, refuse};
 
-pub(super) fn read(file: &str, mut reader: impl BufRead) -> Result<Input, ReadError> {
+pub(super) fn read(file: &str, mut reader: impl BufRead) -> Result<Input, Failure> {
     let mut columns: Option<Vec<String>> = None;
     let mut values = Vec::new();
     let mut lines = Vec::new();
@@ -18,10 +19,12 @@ pub(super) fn read(file: &str, mut reader: impl BufRead) -> Result<Input, ReadEr
     for number in 1.. {
         bytes.clear();
         let read = reader.read_until(b'\n', &mut bytes);
-        if read.map_err(|source| ReadError::Io { file: file.into(), source })? == 0 {
+        if read.map_err(|e| super::read_failure(file, &e))? == 0 {
             break;
         }
-        let text = str::from_utf8(&bytes).map_err(|_| ReadError::NotUtf8 { file: file.into(), line: number })?;
+        let Ok(text) = str::from_utf8(&bytes) else {
+            refuse!("`{file}`, line {number}: this is not UTF-8 text; save the file as UTF-8")
+        };
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
             continue;
@@ -43,9 +46,9 @@ pub(super) fn read(file: &str, mut reader: impl BufRead) -> Result<Input, ReadEr
         line.numbers(columns, &mut values)?;
         lines.push(number);
     }
-    let columns = columns.ok_or_else(|| ReadError::Empty { file: file.into() })?;
+    let Some(columns) = columns else { refuse!("`{file}` is empty; wanted rows of numbers") };
     if lines.is_empty() {
-        return Err(ReadError::OnlyHeader { file: file.into() });
+        refuse!("`{file}` has a header row but no numbers below it");
     }
     let shape = vec![lines.len(), columns.len()];
     Ok(Input {
@@ -59,14 +62,13 @@ pub(super) fn read(file: &str, mut reader: impl BufRead) -> Result<Input, ReadEr
 /// The cells of a line. Numbers need no quotes, so most lines are only split.
 ///
 /// Lines are found here and not by the csv reader, whose line numbers are off after `\r\n` and blank lines.
-fn cells<'a>(file: &str, line: u64, text: &'a str) -> Result<Vec<Cow<'a, str>>, ReadError> {
+fn cells<'a>(file: &str, line: u64, text: &'a str) -> Result<Vec<Cow<'a, str>>, Failure> {
     if !text.contains('"') {
         return Ok(text.split(',').map(|cell| cell.trim().into()).collect());
     }
     let mut reader = ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
     let mut record = StringRecord::new();
-    let broken = |error: csv::Error| ReadError::Quotes { file: file.into(), line, message: error.to_string() };
-    reader.read_record(&mut record).map_err(broken)?;
+    reader.read_record(&mut record).map_err(|e| Failure::Refused(format!("`{file}`, line {line}: {e}")))?;
     Ok(record.iter().map(|cell| Cow::Owned(cell.trim().into())).collect())
 }
 
@@ -78,7 +80,7 @@ struct Line<'a> {
 
 impl Line<'_> {
     /// The names of the columns if this, the first line, holds them.
-    fn header(&self) -> Result<Option<Vec<String>>, ReadError> {
+    fn header(&self) -> Result<Option<Vec<String>>, Failure> {
         let Some(text) = self.cells.iter().position(|cell| number(cell).is_none()) else {
             return Ok(None);
         };
@@ -93,14 +95,12 @@ impl Line<'_> {
         Ok(Some(names.map(name).collect()))
     }
 
-    fn numbers(&self, columns: &[String], values: &mut Vec<f64>) -> Result<(), ReadError> {
+    fn numbers(&self, columns: &[String], values: &mut Vec<f64>) -> Result<(), Failure> {
         if self.cells.len() != columns.len() {
-            return Err(ReadError::Ragged {
-                file: self.file.into(),
-                line: self.number,
-                cells: self.cells.len(),
-                wanted: columns.len(),
-            });
+            let (file, line, cells, wanted) = (self.file, self.number, self.cells.len(), columns.len());
+            refuse!(
+                "`{file}`, line {line}: {cells} cells, but the lines before have {wanted}; every line needs a cell for each column"
+            );
         }
         for (cell, column) in self.cells.iter().zip(columns) {
             let hint = if cell.contains([';', '\t']) { "; columns must be separated by commas" } else { "" };
@@ -109,8 +109,9 @@ impl Line<'_> {
         Ok(())
     }
 
-    fn not_a_number(&self, column: &str, cell: &str, hint: &'static str) -> ReadError {
-        ReadError::NotANumber { file: self.file.into(), line: self.number, column: column.into(), cell: cell.into(), hint }
+    fn not_a_number(&self, column: &str, cell: &str, hint: &str) -> Failure {
+        let (file, line) = (self.file, self.number);
+        Failure::Refused(format!("`{file}`, line {line}, column `{column}`: `{cell}` is not a number{hint}"))
     }
 }
 

@@ -1,14 +1,19 @@
 //! Arrays from and to files: csv, npy and npz.
 
 mod csv;
-mod error;
 mod npy;
 mod open;
 mod save;
 
-pub(crate) use error::ReadError;
 pub(crate) use open::open;
-pub(crate) use save::{Target, TargetError, write_csv};
+pub(crate) use save::{Target, write_csv};
+
+use crate::error::Failure;
+
+/// What is told of a file that cannot be read.
+fn read_failure(file: &str, error: &std::io::Error) -> Failure {
+    Failure::Refused(format!("cannot read `{file}`: {error}"))
+}
 
 /// Numbers in row-major order.
 #[derive(Debug, Clone)]
@@ -105,7 +110,6 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// How many rows there are.
     pub(crate) fn count(&self) -> usize {
         self.array.shape[..self.axes.len()].iter().product()
     }

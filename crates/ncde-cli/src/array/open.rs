@@ -6,7 +6,8 @@ use std::path::Path;
 
 use ncde_data::npy::MAGIC;
 
-use super::{Input, ReadError, csv, npy};
+use super::{Input, csv, npy};
+use crate::error::{Failure, refuse};
 
 /// The kinds of files, by extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,15 +30,19 @@ impl Format {
 }
 
 /// Reads `name`: a file, `FILE.npz:ARRAY`, or `-` for csv from standard input.
-pub(crate) fn open(name: &str, array: Option<&str>) -> Result<Input, ReadError> {
+pub(crate) fn open(name: &str, array: Option<&str>) -> Result<Input, Failure> {
     if name == "-" {
         let name = "standard input";
         none_to_choose(name, array)?;
         return csv::read(name, io::stdin().lock());
     }
     let (file, array) = split(name, array);
-    let format = Format::of(Path::new(file)).ok_or_else(|| ReadError::Extension { file: file.into() })?;
-    let opened = File::open(file).map_err(|source| ReadError::Open { file: file.into(), source })?;
+    let Some(format) = Format::of(Path::new(file)) else {
+        refuse!("`{file}` has no extension that is known; wanted .csv, .npy or .npz")
+    };
+    let opened = File::open(file).map_err(|e| {
+        Failure::Refused(format!("cannot open `{file}`: {e}; check the name, or give `-` to read csv from standard input"))
+    })?;
     let mut reader = BufReader::with_capacity(1 << 20, opened);
     check_kind(file, format, &mut reader)?;
     match format {
@@ -48,7 +53,7 @@ pub(crate) fn open(name: &str, array: Option<&str>) -> Result<Input, ReadError> 
         Format::Npy => {
             none_to_choose(file, array)?;
             let bytes = reader.get_ref().metadata().ok().map(|file| file.len());
-            npy::read(file, reader, bytes)
+            npy::input(file, ncde_data::npy::read(file, reader, bytes)?)
         }
         Format::Npz => npy::read_one(file, reader, array),
     }
@@ -64,18 +69,18 @@ fn split<'a>(name: &'a str, array: Option<&'a str>) -> (&'a str, Option<&'a str>
     }
 }
 
-fn none_to_choose(file: &str, array: Option<&str>) -> Result<(), ReadError> {
+fn none_to_choose(file: &str, array: Option<&str>) -> Result<(), Failure> {
     match array {
         None => Ok(()),
-        Some(_) => Err(ReadError::NotAnArchive { file: file.into() }),
+        Some(_) => refuse!("`{file}` is not an .npz file, so `--array` has nothing to choose from; leave it out"),
     }
 }
 
 /// Compares the first bytes with what the extension promises.
-fn check_kind(file: &str, format: Format, reader: &mut impl BufRead) -> Result<(), ReadError> {
-    let start = reader.fill_buf().map_err(|source| ReadError::Io { file: file.into(), source })?;
+fn check_kind(file: &str, format: Format, reader: &mut impl BufRead) -> Result<(), Failure> {
+    let start = reader.fill_buf().map_err(|e| super::read_failure(file, &e))?;
     if start.is_empty() {
-        return Err(ReadError::Empty { file: file.into() });
+        refuse!("`{file}` is empty; wanted rows of numbers");
     }
     let (is_npy, is_zip) = (start.starts_with(MAGIC), start.starts_with(b"PK"));
     let (seen, wanted) = match format {
@@ -91,7 +96,7 @@ fn check_kind(file: &str, format: Format, reader: &mut impl BufRead) -> Result<(
         _ if start.is_ascii() => "it looks like text: name it .csv if it holds rows of numbers",
         _ => "save it again with `numpy.save` or `numpy.savez`",
     };
-    Err(ReadError::Kind { file: file.into(), seen, wanted, hint })
+    refuse!("`{file}` {seen}, so it is not {wanted}; {hint}")
 }
 
 #[cfg(test)]

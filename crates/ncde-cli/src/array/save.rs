@@ -4,11 +4,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ncde_data::npy;
 use ncde_files::Whole;
 
 use super::open::Format;
-use super::{Data, Rows, npy};
-use crate::error::Failure;
+use super::{Data, Rows};
+use crate::error::{Failure, refuse};
 
 /// A file that can be written, opened before the work begins.
 #[derive(Debug)]
@@ -18,39 +19,28 @@ pub(crate) struct Target {
     file: Whole,
 }
 
-/// Why a file cannot be the target.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TargetError {
-    #[error("cannot write `{}`: its extension is not known; wanted .csv, .npy or .npz, or `-` for csv on standard output", .0.display())]
-    Extension(PathBuf),
-
-    #[error("cannot write `{}`: there is something that is no file; choose another name", .0.display())]
-    NoFile(PathBuf),
-
-    #[error("cannot write `{}`: the folder `{}` does not exist", path.display(), folder.display())]
-    NoFolder { path: PathBuf, folder: PathBuf },
-
-    #[error("cannot write `{}`: {source}; may you write in its folder?", path.display())]
-    Folder { path: PathBuf, source: io::Error },
-}
-
 impl Target {
-    pub(crate) fn create(path: &Path) -> Result<Self, TargetError> {
-        let format = Format::of(path).ok_or_else(|| TargetError::Extension(path.into()))?;
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        let Some(format) = Format::of(path) else {
+            let path = path.display();
+            refuse!(
+                "cannot write `{path}`: its extension is not known; wanted .csv, .npy or .npz, or `-` for csv on standard output"
+            )
+        };
         // Renaming onto a link would replace the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
         if path.exists() && !path.is_file() {
-            return Err(TargetError::NoFile(path));
+            refuse!("cannot write `{}`: there is something that is no file; choose another name", path.display());
         }
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
         if !folder.is_dir() {
-            let folder = folder.into();
-            return Err(TargetError::NoFolder { path, folder });
+            refuse!("cannot write `{}`: the folder `{}` does not exist", path.display(), folder.display());
         }
-        let file = Whole::create(&path).map_err(|source| TargetError::Folder { path: path.clone(), source })?;
+        let file = Whole::create(&path)
+            .map_err(|e| Failure::Refused(format!("cannot write `{}`: {e}; may you write in its folder?", path.display())))?;
         Ok(Self { path, format, file })
     }
 
@@ -62,8 +52,8 @@ impl Target {
     pub(crate) fn write(mut self, name: &str, rows: Rows, labels: impl FnOnce() -> Vec<String>) -> Result<(), Failure> {
         let written = match self.format {
             Format::Csv => write_csv(&rows, &labels(), &mut self.file),
-            Format::Npy => npy::write(rows.array, &mut self.file),
-            Format::Npz => npy::write_one(name, rows.array, &mut self.file),
+            Format::Npy => npy::write(&rows.array.into(), &mut self.file),
+            Format::Npz => npy::write_npz(&[(name, rows.array.into())], &mut self.file),
         };
         let path = self.path;
         written.and_then(|()| self.file.finish()).map_err(|source| Failure::Write { path, source })

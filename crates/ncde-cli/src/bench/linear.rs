@@ -25,9 +25,8 @@ pub(super) fn not_here() -> Failure {
     Failure::Refused("models compute in f32, and this program holds no f64 kernels of theirs; use `--dtype f32`".into())
 }
 
-/// A kernel's refusal.
 pub(super) fn refused(what: &'static str) -> impl Fn(ncde_kernels::Error) -> Failure {
-    move |source| Failure::Kernel { what: what.into(), source }
+    move |source| Failure::Refused(format!("{what}: {source}"))
 }
 
 impl FieldArgs {
@@ -35,18 +34,17 @@ impl FieldArgs {
         Ok(self.structure.spec(self.block, self.rank, EPSILON, Bound::None)?)
     }
 
-    /// The field.
     pub(super) fn field(&self, what: &'static str) -> Result<Field, Failure> {
         let structure = self.structure()?;
         let size = self.hidden * self.hidden;
         let mask: Option<Vec<f32>> = structure.entries(self.hidden)?.map(|entries| {
-            let of = |k: u64| {
-                let mut places = Stream::new(MASK, k).permutation(size);
-                places.truncate(entries);
-                places.sort_unstable();
-                places.into_iter().map(|place| place as f32)
+            let of_channel = |k: u64| {
+                let mut indices = Stream::new(MASK, k).permutation(size);
+                indices.truncate(entries);
+                indices.sort_unstable();
+                indices.into_iter().map(|index| index as f32)
             };
-            (0..self.channels as u64).flat_map(of).collect()
+            (0..self.channels as u64).flat_map(of_channel).collect()
         });
         structure.field(self.hidden, self.channels, mask.as_deref()).map_err(|e| Failure::Refused(format!("{what}: {e}")))
     }

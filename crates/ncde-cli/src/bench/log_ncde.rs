@@ -3,14 +3,14 @@
 
 use ncde_kernels::Float;
 use ncde_kernels::neural::{Depth, Input, Network, Outputs, Solve};
+use ncde_runtime::random::Stream;
 use serde::Serialize;
 
 use super::linear::{COEFFICIENTS, INITIAL, PARAMETERS, not_here, refused};
-use super::random::{normal, uniform};
-use super::{best, report};
-use crate::args::{BenchLogNcdeArgs, Device, Dtype};
+use super::{best, normal, on_device, report};
+use crate::args::{BenchLogNcdeArgs, Dtype};
 use crate::error::Failure;
-use crate::threads;
+use crate::memory;
 
 pub(super) const WHAT: &str = "bench log-ncde";
 
@@ -18,40 +18,20 @@ pub(super) const WHAT: &str = "bench log-ncde";
 const WINDOW: f64 = 0.3;
 
 #[derive(Serialize)]
-pub(super) struct Parameters {
-    batch: usize,
-    windows: usize,
-    channels: usize,
-    hidden: usize,
-    width: usize,
-    layers: usize,
-    depth: usize,
-    steps: usize,
-    dtype: Dtype,
-    device: Device,
-    threads: usize,
-    repeat: usize,
+pub(super) struct Parameters<'a> {
+    #[serde(flatten)]
+    args: &'a BenchLogNcdeArgs,
     parameters: usize,
     coefficients: usize,
 }
 
 pub(super) fn run(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
-    match args.run.on.device {
-        Device::Cpu => {}
-        #[cfg(feature = "cuda")]
-        Device::Cuda => return super::device::log_ncde(ncde_gpu::cuda, args),
-        #[cfg(feature = "wgpu")]
-        Device::Wgpu => return super::device::log_ncde(ncde_gpu::wgpu, args),
-        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
-        other => return Err(Failure::NotBuilt { device: other }),
-    }
-    threads::on(args.run.on.threads, || match args.dtype {
+    on_device(args, &args.run.on, || match args.run.dtype {
         Dtype::F32 => time::<f32>(args),
         Dtype::F64 => Err(not_here()),
     })
 }
 
-/// What is timed.
 pub(super) struct Job<T> {
     pub(super) solve: Solve,
     pub(super) parameters: Vec<T>,
@@ -88,25 +68,9 @@ impl<T: Float> Job<T> {
     }
 }
 
-impl Parameters {
-    pub(super) fn new(args: &BenchLogNcdeArgs, solve: &Solve) -> Self {
-        let &BenchLogNcdeArgs { batch, windows, channels, hidden, width, layers, steps, .. } = args;
-        Self {
-            batch,
-            windows,
-            channels,
-            hidden,
-            width,
-            layers,
-            depth: args.depth,
-            steps,
-            dtype: args.dtype,
-            device: args.run.on.device,
-            threads: args.run.on.threads,
-            repeat: args.run.repeat,
-            parameters: solve.network().parameters(),
-            coefficients: solve.coefficients(),
-        }
+impl<'a> Parameters<'a> {
+    pub(super) fn new(args: &'a BenchLogNcdeArgs, solve: &Solve) -> Self {
+        Self { args, parameters: solve.network().parameters(), coefficients: solve.coefficients() }
     }
 }
 
@@ -137,12 +101,13 @@ fn time<T: Float>(args: &BenchLogNcdeArgs) -> Result<(), Failure> {
 /// Weights uniform within one over the square root of the inputs, no biases.
 fn parameters<T: Float>(solve: &Solve) -> Vec<T> {
     let network = solve.network();
+    let stream = Stream::from_key(PARAMETERS);
     let mut parameters = vec![T::ZERO; network.parameters()];
     for l in 0..network.layers() {
         let layer = network.layer(l);
         let scale = 1.0 / (layer.inputs as f64).sqrt();
         for i in layer.weight {
-            parameters[i] = T::from_f64(scale * (2.0 * uniform(PARAMETERS, i as u64) - 1.0));
+            parameters[i] = T::from_f64(scale * (2.0 * stream.uniform(i as u64) - 1.0));
         }
     }
     parameters
@@ -154,11 +119,7 @@ fn fits<T: Float>(args: &BenchLogNcdeArgs, solve: &Solve) -> Result<(), Failure>
     let [batch, steps, windows] = [args.batch, args.steps, args.windows].map(|n| n as u128);
     let states = batch * steps * (args.hidden as u128 * size + size + 2 * size_of::<usize>() as u128);
     let controls = batch * windows * solve.coefficients() as u128 * size;
-    match crate::memory::shortage(states + controls + 20 * solve.network().parameters() as u128 * size) {
-        None => Ok(()),
-        Some(shortage) => Err(Failure::Refused(format!(
-            "{WHAT}: for {batch} x {steps} x {} states {shortage}; lower `--batch` or `--steps`",
-            args.hidden
-        ))),
-    }
+    memory::check(states + controls + 20 * solve.network().parameters() as u128 * size, |shortage| {
+        format!("{WHAT}: for {batch} x {steps} x {} states {shortage}; lower `--batch` or `--steps`", args.hidden)
+    })
 }

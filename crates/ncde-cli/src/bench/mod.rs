@@ -4,7 +4,6 @@
 mod device;
 mod linear;
 mod log_ncde;
-mod random;
 mod signature;
 mod slice;
 mod stream;
@@ -12,12 +11,13 @@ mod train;
 
 use std::time::Instant;
 
+use ncde_runtime::random::Stream;
 use serde::Serialize;
 
-use crate::args::{Bench, BenchArgs, BenchTableArgs, TableName};
+use crate::args::{Bench, BenchArgs, BenchTableArgs, Device, TableName, WhereArgs};
 use crate::error::Failure;
 use crate::verbs::experiment;
-use crate::{memory, output};
+use crate::{memory, output, threads};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     match &args.bench {
@@ -28,6 +28,35 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
         Bench::Train(args) => train::run(args),
         Bench::Table(args @ BenchTableArgs { name: TableName::Thesis, .. }) => experiment::tables(args),
     }
+}
+
+/// A bench that runs on GPUs too.
+trait OnGpu: Sync {
+    #[cfg(any(feature = "cuda", feature = "wgpu"))]
+    fn on_gpu<R: cubecl::prelude::Runtime>(&self, gpu: &ncde_gpu::Gpu<R>) -> Result<(), Failure>;
+}
+
+#[cfg(not(any(feature = "cuda", feature = "wgpu")))]
+impl<T: Sync> OnGpu for T {}
+
+/// Runs a bench on its device; on the processor that is `cpu`.
+fn on_device(args: &impl OnGpu, place: &WhereArgs, cpu: impl FnOnce() -> Result<(), Failure> + Send) -> Result<(), Failure> {
+    #[cfg(not(any(feature = "cuda", feature = "wgpu")))]
+    let _ = args;
+    match place.device {
+        Device::Cpu => threads::on(place.threads, cpu),
+        #[cfg(feature = "cuda")]
+        Device::Cuda => device::run(ncde_gpu::cuda, args),
+        #[cfg(feature = "wgpu")]
+        Device::Wgpu => device::run(ncde_gpu::wgpu, args),
+        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+        other => Err(Failure::NotBuilt { device: other }),
+    }
+}
+
+/// The `i`-th of a stream of standard normal numbers.
+fn normal(seed: u64, i: u64) -> f64 {
+    Stream::from_key(seed).normal(i)
 }
 
 /// The best of `repeat` runs after one that warms up, in seconds.
@@ -54,12 +83,7 @@ struct Measured<'a, P> {
     peak_mib: Option<f64>,
 }
 
-/// Prints the line.
 fn report<P: Serialize>(bench: &'static str, parameters: &P, seconds: f64) -> Result<(), Failure> {
     let peak_mib = memory::peak().map(memory::mib);
-    let line = Measured { bench, parameters, seconds, peak_mib };
-    output::data(|out| {
-        serde_json::to_writer(&mut *out, &line)?;
-        writeln!(out)
-    })
+    output::json(&Measured { bench, parameters, seconds, peak_mib })
 }

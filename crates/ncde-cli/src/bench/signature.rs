@@ -3,11 +3,10 @@
 use ncde_signature::{Basis, Float, Paths, Signature};
 use serde::Serialize;
 
-use super::random::normal;
-use super::{best, report};
-use crate::args::{BenchSignatureArgs, Device, Dtype, Op};
+use super::{best, normal, on_device, report};
+use crate::args::{BenchSignatureArgs, Dtype, Op};
 use crate::error::Failure;
-use crate::{memory, threads};
+use crate::memory;
 
 const SEED: u64 = 0;
 const SCALE: f64 = 0.05;
@@ -15,33 +14,16 @@ const SCALE: f64 = 0.05;
 pub(super) const WHAT: &str = "bench signature";
 
 #[derive(Serialize)]
-pub(super) struct Parameters {
-    op: Op,
-    batch: usize,
-    length: usize,
-    channels: usize,
-    depth: usize,
-    window: Option<usize>,
-    dtype: Dtype,
-    device: Device,
-    threads: usize,
-    repeat: usize,
+pub(super) struct Parameters<'a> {
+    #[serde(flatten)]
+    args: &'a BenchSignatureArgs,
     coordinates: usize,
     input_mib: f64,
     output_mib: f64,
 }
 
 pub(super) fn run(args: &BenchSignatureArgs) -> Result<(), Failure> {
-    match args.run.on.device {
-        Device::Cpu => {}
-        #[cfg(feature = "cuda")]
-        Device::Cuda => return super::device::signature(ncde_gpu::cuda, args),
-        #[cfg(feature = "wgpu")]
-        Device::Wgpu => return super::device::signature(ncde_gpu::wgpu, args),
-        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
-        other => return Err(Failure::NotBuilt { device: other }),
-    }
-    threads::on(args.run.on.threads, || match args.dtype {
+    on_device(args, &args.run.on, || match args.run.dtype {
         Dtype::F32 => time::<f32>(args),
         Dtype::F64 => time::<f64>(args),
     })
@@ -64,11 +46,11 @@ fn time<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
     report("signature", &Parameters::new::<T>(args, signature.len(), intervals.len()), seconds)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it is mapped over errors")]
 pub(super) fn refused(source: ncde_signature::Error) -> Failure {
-    Failure::Signature { what: WHAT.into(), source }
+    Failure::Refused(format!("{WHAT}: {source}"))
 }
 
-/// What is timed.
 pub(super) fn transform(args: &BenchSignatureArgs) -> Result<Signature, Failure> {
     let signature = match args.op {
         Op::Sig | Op::SigBackward => Signature::new(args.channels, args.depth),
@@ -77,38 +59,21 @@ pub(super) fn transform(args: &BenchSignatureArgs) -> Result<Signature, Failure>
     signature.map_err(refused)
 }
 
-impl Parameters {
-    pub(super) fn new<T>(args: &BenchSignatureArgs, coordinates: usize, results: usize) -> Self {
-        let size = |numbers: usize| memory::mib((numbers * size_of::<T>()) as u64);
-        Self {
-            op: args.op,
-            batch: args.batch,
-            length: args.length,
-            channels: args.channels,
-            depth: args.depth,
-            window: args.window,
-            dtype: args.dtype,
-            device: args.run.on.device,
-            threads: args.run.on.threads,
-            repeat: args.run.repeat,
-            coordinates,
-            input_mib: size(args.batch * args.length * args.channels),
-            output_mib: size(results * coordinates),
-        }
+impl<'a> Parameters<'a> {
+    pub(super) fn new<T>(args: &'a BenchSignatureArgs, coordinates: usize, results: usize) -> Self {
+        let mib = |numbers: usize| memory::mib((numbers * size_of::<T>()) as u64);
+        let input_mib = mib(args.batch * args.length * args.channels);
+        Self { args, coordinates, input_mib, output_mib: mib(results * coordinates) }
     }
 }
 
-/// Refuses walks that cannot be held.
 pub(super) fn fits<T: Float>(args: &BenchSignatureArgs) -> Result<(), Failure> {
     let sizes = [args.batch, args.length, args.channels, size_of::<T>()];
     let bytes = sizes.iter().fold(1_u128, |bytes, &size| bytes.saturating_mul(size as u128));
-    match memory::shortage(bytes) {
-        None => Ok(()),
-        Some(shortage) => Err(Failure::Refused(format!(
-            "{WHAT}: for {} x {} x {} numbers {shortage}; lower `--batch` or `--length`",
-            args.batch, args.length, args.channels
-        ))),
-    }
+    let &BenchSignatureArgs { batch, length, channels, .. } = args;
+    memory::check(bytes, |shortage| {
+        format!("{WHAT}: for {batch} x {length} x {channels} numbers {shortage}; lower `--batch` or `--length`")
+    })
 }
 
 /// Walks as the peers draw them: cumulated in f64, rounded, then scaled.

@@ -1,18 +1,16 @@
 //! `ncde bench slice`: one forward and one reverse pass of a linear recurrence, loss = mean square of all states.
 
-use ncde_kernels::{Bracket, Brackets, Contraction, Field, Float, Gradients, Input, Mode, Recurrence, Transition};
-use ncde_runtime::layer::StructureName;
+use ncde_kernels::{Bracket, Brackets, Contraction, Field, Float, Gradients, Input, Recurrence};
 use ncde_signature::Basis;
 use ncde_signature::algebra::{LieBasis, Shape, Tree};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::linear::{COEFFICIENTS, INITIAL, not_here, refused};
-use super::random::normal;
-use super::{best, report};
-use crate::args::{BenchSliceArgs, Device, Dtype};
+use super::{best, normal, on_device, report};
+use crate::args::{BenchSliceArgs, Dtype};
 use crate::error::Failure;
-use crate::threads;
+use crate::memory;
 
 pub(super) const WHAT: &str = "bench slice";
 
@@ -20,45 +18,21 @@ pub(super) const WHAT: &str = "bench slice";
 pub(super) const STEP: f64 = 0.05;
 
 #[derive(Serialize)]
-pub(super) struct Parameters {
-    structure: StructureName,
-    batch: usize,
-    length: usize,
-    channels: usize,
-    hidden: usize,
-    block: usize,
-    rank: usize,
-    transition: Transition,
-    mode: Mode,
-    chunk: usize,
-    depth: usize,
-    scale: f64,
-    dtype: Dtype,
-    device: Device,
-    threads: usize,
-    repeat: usize,
-    coefficients: usize,
-    norm: f64,
-    restart: Option<usize>,
+pub(super) struct Parameters<'a> {
+    #[serde(flatten)]
+    pub(super) args: &'a BenchSliceArgs,
+    pub(super) coefficients: usize,
+    pub(super) norm: f64,
+    pub(super) restart: Option<usize>,
 }
 
 pub(super) fn run(args: &BenchSliceArgs) -> Result<(), Failure> {
-    match args.run.on.device {
-        Device::Cpu => {}
-        #[cfg(feature = "cuda")]
-        Device::Cuda => return super::device::slice(ncde_gpu::cuda, args),
-        #[cfg(feature = "wgpu")]
-        Device::Wgpu => return super::device::slice(ncde_gpu::wgpu, args),
-        #[cfg(not(all(feature = "cuda", feature = "wgpu")))]
-        other => return Err(Failure::NotBuilt { device: other }),
-    }
-    threads::on(args.run.on.threads, || match args.dtype {
+    on_device(args, &args.run.on, || match args.run.dtype {
         Dtype::F32 => time::<f32>(args),
         Dtype::F64 => Err(not_here()),
     })
 }
 
-/// What is timed.
 struct Job<T> {
     recurrence: Recurrence,
     brackets: Option<Brackets>,
@@ -135,7 +109,7 @@ fn time<T: Float>(args: &BenchSliceArgs) -> Result<(), Failure> {
     let field = args.field.field(WHAT)?;
     fits::<T>(args, &field)?;
     let (recurrence, brackets) = recurrence(args, &field)?;
-    let width = recurrence.coefficients();
+    let coefficients = recurrence.coefficients();
     let mut job = Job::<T>::new(args, recurrence, brackets, args.field.parameters(&field)?, args.length);
     let mut memory = Memory::new();
     // Large steps make states grow until they overflow. The work of a step does not depend on that: start states anew.
@@ -152,34 +126,7 @@ fn time<T: Float>(args: &BenchSliceArgs) -> Result<(), Failure> {
     }
     let seconds = best(args.run.repeat, || job.run(&mut memory).map_err(refused(WHAT)))?;
     let restart = (job.longest < args.length).then_some(job.longest);
-    report("slice", &Parameters { norm: norm(&job)?, restart, ..Parameters::new(args, width) }, seconds)
-}
-
-impl Parameters {
-    /// As they were asked for.
-    pub(super) fn new(args: &BenchSliceArgs, coefficients: usize) -> Self {
-        Self {
-            structure: args.field.structure,
-            batch: args.batch,
-            length: args.length,
-            channels: args.field.channels,
-            hidden: args.field.hidden,
-            block: args.field.block,
-            rank: args.field.rank,
-            transition: args.field.transition,
-            mode: args.mode,
-            chunk: args.chunk,
-            depth: args.depth,
-            scale: args.scale,
-            dtype: args.dtype,
-            device: args.run.on.device,
-            threads: args.run.on.threads,
-            repeat: args.run.repeat,
-            coefficients,
-            norm: f64::NAN,
-            restart: None,
-        }
-    }
+    report("slice", &Parameters { args, coefficients, norm: norm(&job)?, restart }, seconds)
 }
 
 /// Increments drive the matrices themselves; log-signatures their brackets, where those have the same structure, or words.
@@ -187,7 +134,7 @@ fn recurrence(args: &BenchSliceArgs, field: &Field) -> Result<(Recurrence, Optio
     let mut brackets = None;
     let mut recurrence = Recurrence::new(field.clone());
     if args.depth > 1 && field.structure().is_closed() {
-        let signature = |source| Failure::Signature { what: WHAT.into(), source };
+        let signature = |source: ncde_signature::Error| Failure::Refused(format!("{WHAT}: {source}"));
         let shape = Shape::new(args.field.channels, args.depth).map_err(signature)?;
         let basis = LieBasis::new(&shape, Basis::Lyndon).map_err(signature)?;
         let bracket = |tree: &Tree| match *tree {
@@ -209,13 +156,10 @@ fn recurrence(args: &BenchSliceArgs, field: &Field) -> Result<(Recurrence, Optio
 fn fits<T: Float>(args: &BenchSliceArgs, field: &Field) -> Result<(), Failure> {
     let steps = args.batch as u128 * args.length as u128;
     let numbers = 2 * steps * (args.field.hidden as u128 + args.field.channels as u128) + 3 * field.parameters() as u128;
-    match crate::memory::shortage(numbers * size_of::<T>() as u128) {
-        None => Ok(()),
-        Some(shortage) => Err(Failure::Refused(format!(
-            "{WHAT}: for {} x {} x {} states {shortage}; lower `--batch` or `--length`",
-            args.batch, args.length, args.field.hidden
-        ))),
-    }
+    let (batch, length, hidden) = (args.batch, args.length, args.field.hidden);
+    memory::check(numbers * size_of::<T>() as u128, |shortage| {
+        format!("{WHAT}: for {batch} x {length} x {hidden} states {shortage}; lower `--batch` or `--length`")
+    })
 }
 
 /// The mean 2-norm of the first generators, by power iteration.

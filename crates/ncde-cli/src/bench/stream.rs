@@ -1,14 +1,12 @@
 //! `ncde bench stream`: the time of one observation, one after the other, on one thread.
 
-use ncde_kernels::{Float, Recurrence, Stream, Transition};
-use ncde_runtime::layer::StructureName;
+use ncde_kernels::{Float, Recurrence, Stream};
 use serde::Serialize;
 
 use super::linear::{COEFFICIENTS, INITIAL, not_here, refused};
-use super::random::normal;
-use super::{best, report};
+use super::{best, normal, report};
 use crate::args::{BenchStreamArgs, Device, Dtype};
-use crate::error::Failure;
+use crate::error::{Failure, refuse};
 use crate::threads;
 
 const WHAT: &str = "bench stream";
@@ -23,25 +21,17 @@ const STEPS: usize = 1024;
 const STEP: f64 = 0.05;
 
 #[derive(Serialize)]
-struct Parameters {
-    structure: StructureName,
-    channels: usize,
-    hidden: usize,
-    block: usize,
-    rank: usize,
-    transition: Transition,
-    dtype: Dtype,
-    device: Device,
-    threads: usize,
-    repeat: usize,
+struct Parameters<'a> {
+    #[serde(flatten)]
+    args: &'a BenchStreamArgs,
     observations: usize,
 }
 
 pub(super) fn run(args: &BenchStreamArgs) -> Result<(), Failure> {
     if args.run.on.device != Device::Cpu {
-        return Err(Failure::Refused("observations are streamed on the CPU; use `--device cpu`".into()));
+        refuse!("observations are streamed on the CPU; use `--device cpu`");
     }
-    threads::on(args.run.on.threads, || match args.dtype {
+    threads::on(args.run.on.threads, || match args.run.dtype {
         Dtype::F32 => time::<f32>(args),
         Dtype::F64 => Err(not_here()),
     })
@@ -66,18 +56,5 @@ fn time<T: Float>(args: &BenchStreamArgs) -> Result<(), Failure> {
         }
         Ok(())
     })?;
-    let parameters = Parameters {
-        structure: args.field.structure,
-        channels,
-        hidden: args.field.hidden,
-        block: args.field.block,
-        rank: args.field.rank,
-        transition: args.field.transition,
-        dtype: args.dtype,
-        device: args.run.on.device,
-        threads: args.run.on.threads,
-        repeat: args.run.repeat,
-        observations: OBSERVATIONS,
-    };
-    report("stream", &parameters, all / OBSERVATIONS as f64)
+    report("stream", &Parameters { args, observations: OBSERVATIONS }, all / OBSERVATIONS as f64)
 }

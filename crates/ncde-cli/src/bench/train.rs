@@ -7,8 +7,8 @@ use ncde_data::{Case, Clock, Dataset, Targets};
 use ncde_train::{Config, Event, Run, TrainRequest};
 use serde::Serialize;
 
-use super::random::normal;
-use crate::args::{BenchTrainArgs, Device};
+use super::normal;
+use crate::args::BenchTrainArgs;
 use crate::error::Failure;
 use crate::verbs::train::device;
 use crate::{memory, output, threads};
@@ -25,15 +25,8 @@ const VALUES: u64 = 40;
 #[derive(Serialize)]
 struct Measured<'a> {
     bench: &'static str,
-    model: &'a str,
-    set: &'a [String],
-    batch: usize,
-    length: usize,
-    channels: usize,
-    tokens: Option<usize>,
-    classes: usize,
-    device: Device,
-    threads: usize,
+    #[serde(flatten)]
+    args: &'a BenchTrainArgs,
     parameters: usize,
     steps: usize,
     /// A step: the best mean of [`TOGETHER`], as a device has two at a time, and the median.
@@ -46,7 +39,7 @@ pub(super) fn run(args: &BenchTrainArgs) -> Result<(), Failure> {
     let device = device(args.run.device)?;
     let mut config = Config::default();
     let steps = WARM + args.steps;
-    let own = [
+    let fixed = [
         format!("model.name={}", args.model),
         format!("train.batch={}", args.batch),
         format!("train.steps={steps}"),
@@ -54,7 +47,7 @@ pub(super) fn run(args: &BenchTrainArgs) -> Result<(), Failure> {
         "train.patience=0".into(),
         "train.seed=0".into(),
     ];
-    for assignment in own.iter().chain(&args.set) {
+    for assignment in fixed.iter().chain(&args.set) {
         config.set(assignment)?;
     }
     threads::on(args.run.threads, || {
@@ -63,7 +56,7 @@ pub(super) fn run(args: &BenchTrainArgs) -> Result<(), Failure> {
         let (mut times, mut parameters, mut last) = (Vec::with_capacity(steps), 0, Instant::now());
         let done = run.train(&TrainRequest::new(&directory), &mut |event| {
             match event {
-                Event::Started { parameters: own, .. } => (parameters, last) = (own, Instant::now()),
+                Event::Started { parameters: count, .. } => (parameters, last) = (count, Instant::now()),
                 Event::Step { .. } => {
                     times.push(last.elapsed().as_secs_f64());
                     last = Instant::now();
@@ -76,29 +69,17 @@ pub(super) fn run(args: &BenchTrainArgs) -> Result<(), Failure> {
         let _ = std::fs::remove_dir_all(&directory);
         done?;
         let mut times = times.split_off(WARM.min(times.len()));
-        let mean = |own: &[f64]| own.iter().sum::<f64>() / own.len() as f64;
+        let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
         let best = times.chunks_exact(TOGETHER.min(times.len()).max(1)).map(mean).reduce(f64::min);
         times.sort_by(f64::total_cmp);
-        let line = Measured {
+        output::json(&Measured {
             bench: "train",
-            model: &args.model,
-            set: &args.set,
-            batch: args.batch,
-            length: args.length,
-            channels: args.channels,
-            tokens: args.tokens,
-            classes: args.classes,
-            device: args.run.device,
-            threads: args.run.threads,
+            args,
             parameters,
             steps: times.len(),
             seconds: best.unwrap_or(f64::NAN),
             median: times.get(times.len() / 2).copied().unwrap_or(f64::NAN),
             peak_mib: memory::peak().map(memory::mib),
-        };
-        output::data(|out| {
-            serde_json::to_writer(&mut *out, &line)?;
-            writeln!(out)
         })
     })
 }

@@ -1,13 +1,14 @@
 //! Forecasts as rows: one for each horizon, with the time it is for and an interval for each channel where there is one.
 
-use ncde_runtime::{Forecast, ModelSpec};
+use ncde_runtime::{Forecast, ModelSpec, Prediction, Task};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 /// The forecast of one horizon.
 pub(crate) struct Ahead<'a> {
     names: &'a [String],
-    horizon: usize,
+    /// How many observations ahead.
+    pub(crate) horizon: usize,
     /// What it is for; none if the usual step from one observation to the next is not known.
     time: Option<f64>,
     /// One for each channel.
@@ -46,11 +47,6 @@ pub(crate) fn horizons<'a>(
 }
 
 impl Ahead<'_> {
-    /// How many observations ahead.
-    pub(crate) fn horizon(&self) -> usize {
-        self.horizon
-    }
-
     /// The cells below [`columns`].
     pub(crate) fn cells(&self) -> Vec<String> {
         let mut all = vec![self.horizon.to_string(), self.time.map_or(String::new(), |time| time.to_string())];
@@ -85,11 +81,52 @@ impl Serialize for Ahead<'_> {
     }
 }
 
-/// Numbers by name.
 struct Named<'a>(&'a [String], Vec<f64>);
 
 impl Serialize for Named<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().zip(&self.1))
+    }
+}
+
+/// A prediction as a JSON object.
+pub(crate) struct Row<'a> {
+    pub(crate) spec: &'a ModelSpec,
+    pub(crate) id: Option<&'a str>,
+    /// The time of the observation that it follows, and whether that is written.
+    pub(crate) time: f64,
+    pub(crate) is_timed: bool,
+    pub(crate) prediction: &'a Prediction,
+    /// Forecasts of larger horizons are left out.
+    pub(crate) max_horizon: usize,
+    /// Where the series lies beyond what was seen in training.
+    pub(crate) beyond: &'a [String],
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(id) = self.id {
+            map.serialize_entry("id", id)?;
+        }
+        if self.is_timed {
+            map.serialize_entry("time", &self.time)?;
+        }
+        match (self.prediction, &self.spec.task) {
+            (Prediction::Class { class, probabilities }, Task::Classification { classes, .. }) => {
+                map.serialize_entry("prediction", &classes[*class])?;
+                map.serialize_entry("probabilities", &Named(classes, probabilities.to_vec()))?;
+            }
+            (Prediction::Value(value), _) => map.serialize_entry("prediction", value)?,
+            (Prediction::Values(values), Task::Forecast(forecast)) => {
+                let all = horizons(self.spec, forecast, self.time, values).filter(|ahead| ahead.horizon <= self.max_horizon);
+                map.serialize_entry("forecast", &all.collect::<Vec<_>>())?;
+            }
+            (Prediction::Class { .. } | Prediction::Values(_), _) => {}
+        }
+        if !self.beyond.is_empty() {
+            map.serialize_entry("beyond", self.beyond)?;
+        }
+        map.end()
     }
 }

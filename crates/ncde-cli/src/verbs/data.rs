@@ -31,13 +31,9 @@ pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
             Failure::Refused(format!("`{}`: the extension says no format; use .csv, .ts or .npz", path.display()))
         })?;
         ncde_data::write(&data, path, format)?;
-        output::mention(&format!("{} cases in `{}`", data.cases.len(), path.display()));
+        output::hint(&format!("{} cases in `{}`", data.cases.len(), path.display()));
         return Ok(());
     }
     let summary = data.summary();
-    if args.json {
-        let line = serde_json::to_string(&summary).map_err(|e| Failure::Refused(e.to_string()))?;
-        return output::data(|out| writeln!(out, "{line}"));
-    }
-    output::data(|out| write!(out, "{summary}"))
+    if args.json { output::json(&summary) } else { output::data(|out| write!(out, "{summary}")) }
 }

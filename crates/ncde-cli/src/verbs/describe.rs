@@ -2,32 +2,35 @@
 
 use ncde_runtime::{At, Missing, ModelSpec, Task};
 
+use crate::words::{horizons, listed, one_or};
+
 /// Names that are listed; the rest is counted.
-const LISTED: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// What goes in and what comes out, in a sentence or two.
 pub(super) fn purpose(spec: &ModelSpec) -> String {
     let says = match &spec.task {
         Task::Classification { classes, at } => {
-            format!("says which of {} classes {} ({})", classes.len(), whole(*at), listed(classes))
+            format!("says which of {} classes {} ({})", classes.len(), whole(*at), listed(classes, MAX_NAMES))
         }
         Task::Regression { target, at, .. } => format!("predicts the number `{target}` {}", whole(*at)),
         Task::Forecast(forecast) => {
-            let (first, last) = forecast.horizons().into_inner();
-            let range = if first == last { last.to_string() } else { format!("{first} to {last}") };
-            format!("forecasts all channels, {range} {} ahead", one_or(last, "observation", "observations"))
+            let observations = one_or(forecast.horizon, "observation", "observations");
+            format!("forecasts all channels, {} {observations} ahead", horizons(forecast))
         }
     };
     let takes = match &spec.vocabulary {
-        Some(tokens) => format!("tokens, of which it knows {} ({})", tokens.len(), listed(tokens)),
+        Some(tokens) => format!("tokens, of which it knows {} ({})", tokens.len(), listed(tokens, MAX_NAMES)),
         None => {
             let channels = spec.channels.len();
-            format!("{channels} {} ({})", one_or(channels, "channel", "channels"), listed(&spec.channels))
+            format!("{channels} {} ({})", one_or(channels, "channel", "channels"), listed(&spec.channels, MAX_NAMES))
         }
     };
     let statics = match spec.statics.len() {
         0 => String::new(),
-        count => format!(" and {count} {} of the series ({})", one_or(count, "number", "numbers"), listed(&spec.statics)),
+        count => {
+            format!(" and {count} {} of the series ({})", one_or(count, "number", "numbers"), listed(&spec.statics, MAX_NAMES))
+        }
     };
     let gaps = match spec.preparation.missing {
         Missing::Refuse {} => "Missing values are refused.",
@@ -45,16 +48,4 @@ fn whole(at: At) -> &'static str {
         At::End => "of a series as a whole",
         At::Steps => "at each observation",
     }
-}
-
-fn one_or<'a>(count: usize, one: &'a str, many: &'a str) -> &'a str {
-    if count == 1 { one } else { many }
-}
-
-fn listed(names: &[String]) -> String {
-    let mut text = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    if names.len() > LISTED {
-        text += &format!(" and {} more", names.len() - LISTED);
-    }
-    text
 }

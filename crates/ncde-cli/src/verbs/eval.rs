@@ -6,27 +6,27 @@ use ncde_train::score;
 
 use super::predict::{Where, predict_file};
 use crate::args::EvalArgs;
-use crate::error::{Failure, first};
+use crate::error::{Failure, refuse};
 use crate::output;
+use crate::words::listed;
 
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     let predicted = predict_file(&args.on, true, |_| Ok(Where::Everywhere))?;
     let Some(metrics) = score(&predicted.spec.task, &predicted.data, &predicted.predictions) else {
-        return Err(Failure::Refused(format!(
+        refuse!(
             "`{}` has no labels to compare with; give them with `--labels FILE`, or use `ncde predict`",
             args.on.data.display()
-        )));
+        );
     };
     if !predicted.overflowed.is_empty() {
         let (count, all) = (predicted.overflowed.len(), predicted.data.cases.len());
-        output::talk(&format!(
+        output::info(&format!(
             "warning: {count} of {all} cases have no prediction and count as wrong, as a state overflows: {}",
-            first(&predicted.overflowed)
+            listed(&predicted.overflowed, 8)
         ));
     }
     if args.json {
-        let line = serde_json::to_string(&metrics).map_err(|e| Failure::Refused(e.to_string()))?;
-        return output::data(|out| writeln!(out, "{line}"));
+        return output::json(&metrics);
     }
     let glyphs = output::glyphs();
     output::data(|out| {
@@ -36,18 +36,18 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
                 writeln!(out, "{:18} {value:.4}", name.replace('_', " "))?;
             }
         }
-        if let (Metrics::Classification(own), Task::Classification { classes, .. }) = (&metrics, &predicted.spec.task) {
-            if let Some((class, score)) = own.rarest() {
+        if let (Metrics::Classification(metrics), Task::Classification { classes, .. }) = (&metrics, &predicted.spec.task) {
+            if let Some((class, score)) = metrics.rarest() {
                 let name = classes.get(class).map_or("", String::as_str);
                 for (what, share) in [("recall", score.recall), ("precision", score.precision)] {
                     let share = share.map_or("n/a".into(), |share| format!("{share:.4}"));
-                    writeln!(out, "{:18} {share}  ({} of {} cases)", format!("{what} of {name}"), score.cases, own.cases)?;
+                    writeln!(out, "{:18} {share}  ({} of {} cases)", format!("{what} of {name}"), score.cases, metrics.cases)?;
                 }
             }
-            let matrix = confusion_matrix(own, classes, "all", output::width(), glyphs);
+            let matrix = confusion_matrix(metrics, classes, "all", output::width(), glyphs);
             write!(out, "{matrix}")?;
             if matrix.is_empty() {
-                for (truth, taken, cases) in own.errors().into_iter().take(10) {
+                for (truth, taken, cases) in metrics.errors().into_iter().take(10) {
                     writeln!(out, "{cases} of `{}` taken for `{}`", classes[truth], classes[taken])?;
                 }
             }

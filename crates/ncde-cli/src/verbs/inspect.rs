@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ncde_report::wrapped;
 use ncde_runtime::layer::{LipBound, Node};
 use ncde_runtime::{Forecast, LayerSpec, Model, NamedWeight, Task};
 
@@ -19,16 +20,15 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     if args.json {
         let shapes: serde_json::Map<String, serde_json::Value> =
             model.weights().iter().map(|weight| (weight.name.clone(), weight.shape.clone().into())).collect();
-        let line = serde_json::json!({
+        return output::json(&serde_json::json!({
             "spec": spec, "parameters": trained, "weights": shapes,
             "lip2_log10": bounds.first().and_then(|(_, bound)| bound.log10.as_ref().ok()),
-        });
-        return output::data(|out| writeln!(out, "{line}"));
+        }));
     }
     output::data(|out| {
         let row = |out: &mut dyn std::io::Write, name: &str, value: String| writeln!(out, "{name:12} {value}");
         row(out, "model", spec.name.clone())?;
-        writeln!(out, "\n{}\n", wrapped(&describe::purpose(spec)))?;
+        writeln!(out, "\n{}", wrapped(&describe::purpose(spec), "", output::width().min(100)))?;
         writeln!(out, "What happens, layer by layer:")?;
         for (i, layer) in spec.layers.iter().enumerate() {
             list(out, &format!("{i}"), layer)?;
@@ -97,25 +97,6 @@ fn forecast_in_words(forecast: &Forecast) -> Vec<(&'static str, String)> {
     all
 }
 
-/// Words in lines as wide as the reader's.
-fn wrapped(text: &str) -> String {
-    let width = output::width().min(100);
-    let (mut all, mut line) = (String::new(), 0);
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if line > 0 && line + 1 + length > width {
-            all.push('\n');
-            line = 0;
-        } else if line > 0 {
-            all.push(' ');
-            line += 1;
-        }
-        all.push_str(word);
-        line += length;
-    }
-    all
-}
-
 /// What a layer does and its settings, and those inside it below.
 fn list(out: &mut dyn std::io::Write, place: &str, spec: &LayerSpec) -> std::io::Result<()> {
     let mut settings = serde_json::to_value(spec).unwrap_or_default();
@@ -146,8 +127,8 @@ fn bounds(model: &Model) -> Result<Vec<(String, LipBound)>, Failure> {
     let mut nodes = Vec::new();
     resolved.visit(&mut |node| nodes.push(node));
     let bound = |node: &Node<'_>| -> Result<Option<(String, LipBound)>, Failure> {
-        let mut own = node.values(|weight| Ok(values.get(weight.name.as_str()).copied().unwrap_or_default().to_vec()))?;
-        Ok(node.spec.layer().lip_bound(&node.input, &mut own)?.map(|bound| (node.place.clone(), bound)))
+        let mut weights = node.values(|weight| Ok(values.get(weight.name.as_str()).copied().unwrap_or_default().to_vec()))?;
+        Ok(node.spec.layer().lip_bound(&node.input, &mut weights)?.map(|bound| (node.place.clone(), bound)))
     };
     nodes.into_iter().filter_map(|node| bound(node).transpose()).collect()
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use ncde_report::RunRecord;
+use ncde_report::{RunRecord, html, is_report, markdown};
 
 use crate::args::ReportArgs;
-use crate::error::Failure;
+use crate::error::{Failure, refuse};
 use crate::output;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
@@ -13,7 +13,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         Some("html" | "htm") => true,
         Some("md" | "markdown") => false,
         _ => {
-            return Err(Failure::Refused(format!("`{}`: reports are written as .html or .md", args.output.display())));
+            refuse!("`{}`: reports are written as .html or .md", args.output.display());
         }
     };
     let mut records = Vec::new();
@@ -24,19 +24,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         };
         records.push(RunRecord { directory: folder.display().to_string(), ..RunRecord::read(&file)? });
     }
-    let texts = if page {
-        vec![
-            (args.output.clone(), ncde_report::html(&records)),
-            (args.output.with_extension("md"), ncde_report::markdown(&records)),
-        ]
-    } else {
-        vec![(args.output.clone(), ncde_report::markdown(&records))]
-    };
+    let texts = if page { page_and_markdown(&args.output, &records) } else { vec![(args.output.clone(), markdown(&records))] };
     if let Some((path, _)) = texts.iter().find(|(path, _)| is_foreign(path)) {
-        return Err(Failure::Refused(format!(
+        refuse!(
             "`{}` is there and is no report of ncde, so it is not overwritten; name another file (`--output FILE`)",
             path.display()
-        )));
+        );
     }
     write_all(&texts)?;
     output::data(|out| texts.iter().try_for_each(|(path, _)| writeln!(out, "{}", path.display())))
@@ -44,18 +37,20 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
 
 /// Writes the page of a run and its Markdown into its own directory; the path of the page.
 pub(crate) fn write_in(directory: &Path, record: &RunRecord) -> Result<PathBuf, Failure> {
-    let (page, records) = (directory.join("report.html"), std::slice::from_ref(record));
-    write_all(&[(page.clone(), ncde_report::html(records)), (page.with_extension("md"), ncde_report::markdown(records))])?;
+    let page = directory.join("report.html");
+    write_all(&page_and_markdown(&page, std::slice::from_ref(record)))?;
     Ok(page)
 }
 
+fn page_and_markdown(page: &Path, records: &[RunRecord]) -> Vec<(PathBuf, String)> {
+    vec![(page.into(), html(records)), (page.with_extension("md"), markdown(records))]
+}
+
 fn write_all(texts: &[(PathBuf, String)]) -> Result<(), Failure> {
-    texts.iter().try_for_each(|(path, text)| {
-        ncde_files::write_whole(path, text.as_bytes()).map_err(|source| Failure::Write { path: path.clone(), source })
-    })
+    texts.iter().try_for_each(|(path, text)| output::file(path, text))
 }
 
 /// Whether something is there that was not written by this verb.
 fn is_foreign(path: &Path) -> bool {
-    path.exists() && !std::fs::read_to_string(path).is_ok_and(|text| ncde_report::is_report(&text))
+    path.exists() && !std::fs::read_to_string(path).is_ok_and(|text| is_report(&text))
 }

@@ -1,9 +1,10 @@
 //! What is known of each class and of single cases: precision and recall, receiver operating characteristic, calibration, worst cases.
 
-use super::{Column, card, legend, table};
-use crate::escape::html as escaped;
+use super::{card, legend, soft, table};
 use crate::format::{MISSING, count, number, percent};
 use crate::metrics::{Classification, auroc, calibration_error, predicted};
+use crate::record::Outcome;
+use crate::tables::Column::{self, Name, Number};
 use crate::{RunRecord, plot};
 
 /// The most rows of a table.
@@ -25,29 +26,18 @@ fn by_class(run: &RunRecord, metrics: &Classification) -> Option<String> {
         return None;
     }
     let share = |value: Option<f64>| value.map_or(MISSING.into(), percent);
-    let rows = scores.iter().enumerate().take(ROWS).map(|(class, own)| {
-        vec![
-            run.class(class),
-            count(own.cases as usize),
-            share(own.precision),
-            share(own.recall),
-            own.f1.map_or(MISSING.into(), number),
-        ]
+    let rows = scores.iter().enumerate().take(ROWS).map(|(class, score)| {
+        let f1 = score.f1.map_or(MISSING.into(), number);
+        vec![run.class(class), count(score.cases as usize), share(score.precision), share(score.recall), f1]
     });
-    let columns = [
-        ("class", Column::Name),
-        ("cases", Column::Number),
-        ("precision", Column::Number),
-        ("recall", Column::Number),
-        ("F1", Column::Number),
-    ];
+    let columns = [("class", Name), ("cases", Number), ("precision", Number), ("recall", Number), ("F1", Number)];
     let more = scores.len().saturating_sub(ROWS);
     let more = if more > 0 { format!(" {} more classes are not shown.", count(more)) } else { String::new() };
     let note = format!(
-        "<p class=\"soft\">Precision: of the cases predicted as the class, the share that is of it. Recall: of the cases of the class, the share that \
-         was found.{more}</p>"
+        "Precision: of the cases predicted as the class, the share that is of it. Recall: of the cases of the class, the share that \
+         was found.{more}"
     );
-    Some(table(&columns, rows) + &note)
+    Some(table(&columns, rows) + &soft(&note))
 }
 
 fn receiver(run: &RunRecord) -> Option<String> {
@@ -55,7 +45,7 @@ fn receiver(run: &RunRecord) -> Option<String> {
     let cases = plot::cases(run);
     let area = |class: usize| {
         let scores: Vec<f64> = cases.iter().flat_map(|(row, _)| [1.0 - row[class], row[class]]).collect();
-        let truth: Vec<usize> = cases.iter().map(|(_, own)| usize::from(*own == class)).collect();
+        let truth: Vec<usize> = cases.iter().map(|(_, truth)| usize::from(*truth == class)).collect();
         auroc(&scores, 2, &truth)
     };
     let name = |class: usize| {
@@ -69,67 +59,43 @@ fn calibration(run: &RunRecord) -> Option<String> {
     let (svg, bins) = plot::calibrated(run)?;
     let error = calibration_error(&bins)?;
     let note = format!(
-        "<p class=\"soft\">Cases in {} groups of equal size, from the least sure to the surest. On the dashed line, what is 80 % sure is right 8 times of 10. Mean \
-         distance from it: {}.</p>",
+        "Cases in {} groups of equal size, from the least sure to the surest. On the dashed line, what is 80 % sure is right 8 times of 10. Mean \
+         distance from it: {}.",
         bins.len(),
         percent(error)
     );
-    Some(svg + &note)
+    Some(svg + &soft(&note))
 }
 
 /// The mistakes that the model was surest of.
 fn worst(run: &RunRecord) -> Option<String> {
-    let mut wrong: Vec<(f64, Vec<String>)> = run
-        .predictions
-        .iter()
-        .filter(|case| case.truth != case.predicted && !case.probabilities.is_empty())
+    let text = |outcome: &Outcome| match outcome {
+        Outcome::Class(name) => name.clone(),
+        Outcome::Number(value) => number(*value),
+    };
+    let mistakes = run.predictions.iter().filter(|case| case.truth != case.predicted && !case.probabilities.is_empty());
+    let rows: Vec<_> = mistakes
         .map(|case| {
             let sure = case.probabilities[predicted(&case.probabilities)];
-            let text = |outcome: &crate::record::Outcome| match outcome {
-                crate::record::Outcome::Class(name) => name.clone(),
-                crate::record::Outcome::Number(value) => number(*value),
-            };
             (sure, vec![case.id.clone(), text(&case.truth), text(&case.predicted), percent(sure)])
         })
         .collect();
-    if wrong.is_empty() {
-        return None;
-    }
-    wrong.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let columns = [("case", Column::Name), ("true", Column::Name), ("predicted", Column::Name), ("sure", Column::Number)];
-    let note = format!(
-        "<p class=\"soft\">{} of the {} cases in the record are wrong.</p>",
-        count(wrong.len()),
-        count(run.predictions.len())
-    );
-    Some(table(&columns, wrong.into_iter().take(WORST).map(|(_, row)| row)) + &note)
+    let note = format!("{} of the {} cases in the record are wrong.", count(rows.len()), count(run.predictions.len()));
+    let columns = [("case", Name), ("true", Name), ("predicted", Name), ("sure", Number)];
+    Some(largest_first(rows, &columns)? + &soft(&note))
 }
 
-/// The predicted numbers that are furthest off.
 pub(super) fn furthest(run: &RunRecord) -> Option<String> {
-    let mut off: Vec<(f64, Vec<String>)> = run
-        .predictions
-        .iter()
-        .filter_map(|case| {
-            let (truth, predicted) = (case.truth.number()?, case.predicted.number()?);
-            let error = predicted - truth;
-            Some((error.abs(), vec![case.id.clone(), number(truth), number(predicted), number(error)]))
-        })
-        .collect();
-    if off.is_empty() {
-        return None;
-    }
-    off.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let columns = [("case", Column::Name), ("true", Column::Number), ("predicted", Column::Number), ("error", Column::Number)];
-    Some(table(&columns, off.into_iter().take(WORST).map(|(_, row)| row)))
+    let rows = run.predictions.iter().filter_map(|case| {
+        let (truth, predicted) = (case.truth.number()?, case.predicted.number()?);
+        let error = predicted - truth;
+        Some((error.abs(), vec![case.id.clone(), number(truth), number(predicted), number(error)]))
+    });
+    largest_first(rows.collect(), &[("case", Name), ("true", Number), ("predicted", Number), ("error", Number)])
 }
 
-/// What looked wrong with the data.
-pub(super) fn warnings(page: &mut String, run: &RunRecord) {
-    if !run.warnings.is_empty() {
-        let items: String = run.warnings.iter().map(|warning| format!("<li>{}</li>", escaped(warning))).collect();
-        page.push_str(&format!(
-            "<div class=\"warnings\" role=\"note\"><strong>Before you trust it</strong><ul>{items}</ul></div>\n"
-        ));
-    }
+/// A table of the rows with the largest numbers.
+fn largest_first(mut rows: Vec<(f64, Vec<String>)>, columns: &[(&str, Column)]) -> Option<String> {
+    rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+    (!rows.is_empty()).then(|| table(columns, rows.into_iter().take(WORST).map(|(_, row)| row)))
 }

@@ -6,7 +6,6 @@
 mod classes;
 mod comparison;
 mod data;
-mod forecast;
 mod page;
 mod run;
 
@@ -21,6 +20,7 @@ use crate::cell::{Cell, cells};
 use crate::compare::boards;
 use crate::escape::html as escaped;
 use crate::summary::heading;
+use crate::tables::{Column, Table};
 
 /// A report on runs, as a page of HTML.
 ///
@@ -47,8 +47,8 @@ pub fn html(records: &[RunRecord]) -> String {
 
 fn several(page: &mut String, records: &[RunRecord]) {
     let boards = boards(records);
-    for own in across(&boards) {
-        comparison::over(page, &own);
+    for across in across(&boards) {
+        comparison::over(page, &across);
     }
     for board in &boards {
         comparison::board(page, board);
@@ -76,25 +76,14 @@ fn legend(entries: impl Iterator<Item = (usize, String)>) -> String {
     format!("<ul class=\"legend\">{items}</ul>")
 }
 
-/// How the cells of a column of a table lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
-    /// Words that may take several lines.
-    Name,
-    /// A short word.
-    Text,
-    /// A number.
-    Number,
+fn list(points: &[String]) -> String {
+    let items: String = points.iter().map(|point| format!("<li>{}</li>", escaped(point))).collect();
+    format!("<ul>{items}</ul>")
 }
 
-impl Column {
-    fn class(self) -> &'static str {
-        match self {
-            Self::Name => " class=\"name\"",
-            Self::Text => " class=\"text\"",
-            Self::Number => "",
-        }
-    }
+/// A remark below a table or a plot.
+fn soft(words: &str) -> String {
+    format!("<p class=\"soft\">{words}</p>")
 }
 
 /// Widths in pixels for which the style says that a table scrolls, where its box is narrower.
@@ -108,10 +97,15 @@ fn sideways(pixels: usize) -> String {
     format!("<p class=\"sideways w{width}\">Wider than the page: scroll the table sideways.</p>")
 }
 
+fn shared(Table { columns, rows }: Table) -> String {
+    table(&columns, rows)
+}
+
 /// A table that scrolls in its own box, and says so where it must. Cells are escaped here.
-fn table<C: Into<Cell>>(columns: &[(&str, Column)], rows: impl Iterator<Item = Vec<C>>) -> String {
-    let rows = cells(rows.collect());
-    let widest = |(at, (title, column)): (usize, &(&str, Column))| {
+fn table<C: Into<Cell>>(columns: &[(impl AsRef<str>, Column)], rows: impl IntoIterator<Item = Vec<C>>) -> String {
+    let rows = cells(rows.into_iter().collect());
+    let widest = |(at, (title, column)): (usize, &(_, Column))| {
+        let title: &str = AsRef::as_ref(title);
         // Names take several lines.
         let most = if matches!(column, Column::Name) { 13 } else { usize::MAX };
         let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.text.chars().count()).max().unwrap_or(0);
@@ -124,14 +118,19 @@ fn table<C: Into<Cell>>(columns: &[(&str, Column)], rows: impl Iterator<Item = V
     let mut text = format!("{}<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>", sideways(pixels));
     for (title, column) in columns {
         let class = if matches!(column, Column::Number) { "" } else { " class=\"text\"" };
-        let _ = write!(text, "<th{class}>{}</th>", escaped(title));
+        let _ = write!(text, "<th{class}>{}</th>", escaped(title.as_ref()));
     }
     text.push_str("</tr></thead><tbody>");
     for row in rows {
         text.push_str("<tr>");
         for (cell, (_, column)) in row.iter().zip(columns) {
             let [open, close] = if cell.bold { ["<b>", "</b>"] } else { [""; 2] };
-            let _ = write!(text, "<td{}>{open}{}{close}</td>", column.class(), escaped(&cell.text));
+            let class = match column {
+                Column::Name => " class=\"name\"",
+                Column::Text => " class=\"text\"",
+                Column::Number => "",
+            };
+            let _ = write!(text, "<td{class}>{open}{}{close}</td>", escaped(&cell.text));
         }
         text.push_str("</tr>");
     }

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{Column, card, legend, table};
+use super::{card, legend, list, soft, table};
 use crate::MARK;
 use crate::cell::Cell;
 use crate::escape::html as escaped;
 use crate::plot::{Chart, Ranking};
+use crate::tables::Column;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -18,7 +19,7 @@ pub(super) const FOOT: &str = "</main>\n</body>\n</html>\n";
 /// ```
 /// use ncde_report::{Cell, Column, Page};
 /// let mut page = Page::new("A < B");
-/// page.paragraph("Two numbers.");
+/// page.heading("Two numbers");
 /// page.table("Table", &[("model", Column::Name), ("accuracy", Column::Number)], vec![vec![Cell::from("dense".to_owned()), Cell::bold("99.1")]]);
 /// let page = page.finish();
 /// assert!(page.contains("<h1>A &lt; B</h1>") && page.contains("<b>99.1</b>") && page.ends_with("</html>\n"));
@@ -46,23 +47,17 @@ impl Page {
         let _ = writeln!(self.text, "<h2>{}</h2>", escaped(title));
     }
 
-    /// A paragraph.
-    pub fn paragraph(&mut self, words: &str) {
-        let _ = writeln!(self.text, "<p>{}</p>", escaped(words));
-    }
-
     /// A list of points; nothing if there are none.
     pub fn list(&mut self, points: &[String]) {
         if !points.is_empty() {
-            let items: String = points.iter().map(|point| format!("<li>{}</li>", escaped(point))).collect();
-            let _ = writeln!(self.text, "<ul>{items}</ul>");
+            let _ = writeln!(self.text, "{}", list(points));
         }
     }
 
     /// A table in a box of its own.
     pub fn table<C: Into<Cell>>(&mut self, title: &str, columns: &[(&str, Column)], rows: Vec<Vec<C>>) {
         self.text.push_str("<div class=\"grid\">\n");
-        card(&mut self.text, title, Some(table(columns, rows.into_iter())), " wide");
+        card(&mut self.text, title, Some(table(columns, rows)), " wide");
         self.text.push_str("</div>\n");
     }
 
@@ -80,8 +75,7 @@ impl Page {
     pub fn ranking(&mut self, title: &str, ranking: &Ranking) {
         if let Some(svg) = ranking.svg() {
             self.text.push_str("<div class=\"grid\">\n");
-            let note = format!("<p class=\"soft\">{}</p>", escaped(Ranking::NOTE));
-            card(&mut self.text, title, Some(svg + &note), " wide");
+            card(&mut self.text, title, Some(svg + &soft(&escaped(Ranking::NOTE))), " wide");
             self.text.push_str("</div>\n");
         }
     }

@@ -2,37 +2,46 @@
 
 use std::fmt::Write;
 
-use super::{Column, card, classes, data, sideways, table};
+use super::{card, classes, data, list, shared, sideways, soft};
+use crate::ahead;
 use crate::escape::html as escaped;
 use crate::format::shortened;
 use crate::markdown::WIDEST_MATRIX;
 use crate::metrics::Classification;
-use crate::{Metrics, RunRecord, plot};
+use crate::{Metrics, RunRecord, plot, tables};
 
 /// The longest name of a class in a matrix, whose cells are narrow.
 const LONGEST_NAME: usize = 24;
 
-/// Writes everything that is known of a run.
 pub(super) fn whole(page: &mut String, run: &RunRecord) {
-    classes::warnings(page, run);
+    if !run.warnings.is_empty() {
+        let _ = writeln!(
+            page,
+            "<div class=\"warnings\" role=\"note\"><strong>Before you trust it</strong>{}</div>",
+            list(&run.warnings)
+        );
+    }
     keys(page, run);
     page.push_str("<div class=\"grid\">\n");
     if let Some((whose, metrics)) = run.outcome() {
-        card(page, &format!("Metrics on the {whose} cases"), Some(scores(run, metrics)), "");
+        card(page, &format!("Metrics on the {whose} cases"), Some(shared(tables::scores(run, metrics))), "");
         if let Metrics::Classification(metrics) = metrics {
             let wide = if metrics.confusion.len() > 4 { " wide" } else { "" };
             card(page, &format!("Confusion on the {whose} cases"), confusion(run, metrics), wide);
             classes::cards(page, run, metrics, whose);
         }
         if let Metrics::Forecast(metrics) = metrics {
-            super::forecast::cards(page, metrics);
+            for (title, table) in ahead::tables(metrics) {
+                card(page, title, Some(shared(table) + &soft(&escaped(&ahead::legend(metrics)))), " wide");
+            }
         }
     }
     card(page, "Predicted against true", plot::predicted_against_true(run), "");
-    for own in &run.forecasts {
-        let title = format!("Forecast of {}, series {}", shortened(&own.channel, LONGEST_NAME), shortened(&own.id, LONGEST_NAME));
+    for series in &run.forecasts {
+        let [channel, id] = [&series.channel, &series.id].map(|name| shortened(name, LONGEST_NAME));
+        let title = format!("Forecast of {channel}, series {id}");
         let key = "<ul class=\"legend\"><li><i class=\"f7\"></i>what was seen, and what came</li><li><i class=\"f0 blue-dashes\"></i>forecast</li></ul>";
-        card(page, &title, plot::forecast(own).map(|svg| svg + key), "");
+        card(page, &title, plot::forecast(series).map(|svg| svg + key), "");
     }
     card(page, "Furthest off", classes::furthest(run), "");
     card(page, "Loss", losses(run), "");
@@ -52,13 +61,6 @@ fn keys(page: &mut String, run: &RunRecord) {
     page.push_str("</dl>\n");
 }
 
-fn scores(run: &RunRecord, metrics: &Metrics) -> String {
-    let baselines = run.baselines.iter().map(|own| (own.name.as_str(), Column::Number));
-    let columns: Vec<(&str, Column)> =
-        [("metric", Column::Name), ("model", Column::Number)].into_iter().chain(baselines).collect();
-    table(&columns, run.scores(metrics).into_iter())
-}
-
 /// Training and validation loss, told apart by colour and stroke.
 fn losses(run: &RunRecord) -> Option<String> {
     let svg = plot::losses(run)?;
@@ -72,10 +74,7 @@ fn losses(run: &RunRecord) -> Option<String> {
 /// The matrix of counts, shaded by the share of the row; of many classes the most frequent errors.
 fn confusion(run: &RunRecord, metrics: &Classification) -> Option<String> {
     if metrics.confusion.len() > WIDEST_MATRIX {
-        let errors = metrics.errors().into_iter().take(WIDEST_MATRIX);
-        let rows = errors.map(|(truth, predicted, cases)| vec![run.class(truth), run.class(predicted), cases.to_string()]);
-        let columns = [("true class", Column::Name), ("taken for", Column::Name), ("cases", Column::Number)];
-        return Some(table(&columns, rows) + "<p class=\"soft\">The most frequent errors.</p>");
+        return Some(shared(tables::errors(run, metrics)) + &soft("The most frequent errors."));
     }
     if metrics.confusion.is_empty() {
         return None;
@@ -112,8 +111,8 @@ fn confusion(run: &RunRecord, metrics: &Classification) -> Option<String> {
         }
         text.push_str("</tr>");
     }
-    text.push_str("</tbody></table></div><p class=\"soft\">A row for each true class, a column for each predicted one.</p>");
-    Some(text)
+    let note = soft("A row for each true class, a column for each predicted one.");
+    Some(text + "</tbody></table></div>" + &note)
 }
 
 fn facts(run: &RunRecord) -> String {

@@ -29,12 +29,12 @@ pub fn calibration<'a>(cases: impl Iterator<Item = (&'a [f64], usize)>, most: us
     sure.sort_by(|a, b| a.0.total_cmp(&b.0));
     let bins = (sure.len() / 10).clamp(1, most.max(1));
     let bin = |k: usize| {
-        let own = &sure[k * sure.len() / bins..(k + 1) * sure.len() / bins];
-        let n = own.len() as f64;
+        let cases = &sure[k * sure.len() / bins..(k + 1) * sure.len() / bins];
+        let n = cases.len() as f64;
         Bin {
-            confidence: own.iter().map(|(p, _)| p).sum::<f64>() / n,
-            accuracy: own.iter().filter(|(_, right)| *right).count() as f64 / n,
-            cases: own.len(),
+            confidence: cases.iter().map(|(p, _)| p).sum::<f64>() / n,
+            accuracy: cases.iter().filter(|(_, right)| *right).count() as f64 / n,
+            cases: cases.len(),
         }
     };
     if sure.is_empty() { Vec::new() } else { (0..bins).map(bin).collect() }

@@ -88,7 +88,7 @@ impl Classification {
         // A column more, of what was not predicted.
         let mut counts = self.confusion.clone();
         for (class, row) in counts.iter_mut().enumerate() {
-            row.push(truth.iter().filter(|own| **own == class).count() as u64);
+            row.push(truth.iter().filter(|missed| **missed == class).count() as u64);
         }
         let cases = self.cases + truth.len();
         Self {
@@ -114,11 +114,6 @@ impl Classification {
             Some(series) => series.interval,
             None => wilson(self.correct(), self.cases as u64),
         }
-    }
-
-    /// All metrics of logits `[cases, classes]`.
-    pub fn of_logits(logits: &[f64], classes: usize, truth: &[usize]) -> Self {
-        Self::of(&softmax(logits, classes), classes, truth)
     }
 
     /// Errors as (true class, predicted class, cases), the most frequent first.
@@ -148,18 +143,7 @@ impl Classification {
     /// assert_eq!((second.cases, second.precision, second.recall), (2, Some(1.0), Some(0.5)));
     /// ```
     pub fn by_class(&self) -> Vec<ClassScore> {
-        let score = |(class, row): (usize, &Vec<u64>)| {
-            let (cases, hits) = (row.iter().sum::<u64>(), right(row, class));
-            let taken: u64 = self.confusion.iter().filter_map(|row| row.get(class)).sum();
-            let share = |of: u64| (of > 0).then(|| hits / of as f64);
-            ClassScore {
-                cases,
-                precision: share(taken),
-                recall: share(cases),
-                f1: (cases + taken > 0).then(|| 2.0 * hits / (cases + taken) as f64),
-            }
-        };
-        self.confusion.iter().enumerate().map(score).collect()
+        class_scores(&self.confusion)
     }
 
     /// The class with the fewest cases, if that is under a tenth of all of them and under half of an even share: a class that
@@ -261,26 +245,25 @@ pub fn accuracy(confusion: &[Vec<u64>]) -> Option<f64> {
 
 /// Mean over the classes present of the share of their cases that were predicted right.
 pub fn balanced_accuracy(confusion: &[Vec<u64>]) -> Option<f64> {
-    let recall = confusion.iter().enumerate().filter_map(|(class, row)| {
-        let cases: u64 = row.iter().sum();
-        (cases > 0).then(|| right(row, class) / cases as f64)
-    });
-    mean(recall)
+    mean(class_scores(confusion).iter().filter_map(|score| score.recall))
 }
 
 /// Mean of `2 TP / (2 TP + FP + FN)` over the classes that are present or predicted.
 pub fn macro_f1(confusion: &[Vec<u64>]) -> Option<f64> {
-    let scores = confusion.iter().enumerate().filter_map(|(class, row)| {
-        let present: u64 = row.iter().sum();
-        let predicted: u64 = confusion.iter().filter_map(|row| row.get(class)).sum();
-        (present + predicted > 0).then(|| 2.0 * right(row, class) / (present + predicted) as f64)
-    });
-    mean(scores)
+    mean(class_scores(confusion).iter().filter_map(|score| score.f1))
 }
 
-/// How many cases of a class were predicted right; none if the row has no such column.
-fn right(row: &[u64], class: usize) -> f64 {
-    row.get(class).copied().unwrap_or(0) as f64
+fn class_scores(confusion: &[Vec<u64>]) -> Vec<ClassScore> {
+    let score = |(class, row): (usize, &Vec<u64>)| {
+        let cases: u64 = row.iter().sum();
+        let predicted: u64 = confusion.iter().filter_map(|row| row.get(class)).sum();
+        // None is right if the row has no such column.
+        let correct = row.get(class).copied().unwrap_or(0) as f64;
+        let share = |total: u64| (total > 0).then(|| correct / total as f64);
+        let f1 = (cases + predicted > 0).then(|| 2.0 * correct / (cases + predicted) as f64);
+        ClassScore { cases, precision: share(predicted), recall: share(cases), f1 }
+    };
+    confusion.iter().enumerate().map(score).collect()
 }
 
 fn trace(confusion: &[Vec<u64>]) -> u64 {

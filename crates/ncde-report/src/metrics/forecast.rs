@@ -76,40 +76,38 @@ pub struct Errors {
 
 impl Errors {
     /// Of several together.
-    fn over(scores: &[&Score]) -> Self {
-        let each = || scores.iter().map(|score| &score.errors);
-        let numbers: usize = each().map(|own| own.numbers).sum();
+    fn over<'a>(scores: impl Iterator<Item = &'a Score> + Clone) -> Self {
+        let all = scores.map(|score| &score.errors);
+        let numbers: usize = all.clone().map(|errors| errors.numbers).sum();
         let pooled = |value: fn(&Self) -> f64| {
-            let sum: f64 = each().filter(|own| own.numbers > 0).map(|own| own.numbers as f64 * value(own)).sum();
+            let sum: f64 =
+                all.clone().filter(|errors| errors.numbers > 0).map(|errors| errors.numbers as f64 * value(errors)).sum();
             sum / numbers.max(1) as f64
         };
-        let mean = |value: fn(&Self) -> Option<f64>| super::classification::mean(each().filter_map(value));
-        let has_intervals = each().any(|own| own.coverage.is_some());
+        let mean = |value: fn(&Self) -> Option<f64>| super::classification::mean(all.clone().filter_map(value));
+        let has_intervals = all.clone().any(|errors| errors.coverage.is_some());
         Self {
             numbers,
-            mse: pooled(|own| own.mse),
-            mae: pooled(|own| own.mae),
-            mase: mean(|own| own.mase),
-            r2: mean(|own| own.r2),
-            coverage: has_intervals.then(|| pooled(|own| own.coverage.unwrap_or(0.0))),
+            mse: pooled(|errors| errors.mse),
+            mae: pooled(|errors| errors.mae),
+            mase: mean(|errors| errors.mase),
+            r2: mean(|errors| errors.r2),
+            coverage: has_intervals.then(|| pooled(|errors| errors.coverage.unwrap_or(0.0))),
         }
     }
 }
 
-/// A forecast that needs no model.
+/// A forecast that needs no model; its metrics are as in [`Forecast`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "metrics are as in `Forecast`")]
 pub struct Naive {
     /// What it says: `last value`, `seasonal`, `mean`.
     pub name: String,
-    /// As in [`Forecast`].
     #[serde(with = "number")]
     pub mse: f64,
-    /// As in [`Forecast`].
     #[serde(with = "number")]
     pub mae: f64,
-    /// As in [`Forecast`].
     pub mase: Option<f64>,
-    /// As in [`Forecast`].
     pub r2: Option<f64>,
     /// For each horizon, and in it for each channel.
     pub scores: Vec<Score>,
@@ -222,13 +220,13 @@ impl Tally {
             places.zip(sums).map(|((k, c), sums)| sums.score(k, c, self.scales[c], intervals)).collect()
         };
         let scores = list(&self.model, self.level.is_some());
-        let Errors { numbers, mse, mae, mase, r2, coverage } = Errors::over(&scores.iter().collect::<Vec<_>>());
+        let Errors { numbers, mse, mae, mase, r2, coverage } = Errors::over(scores.iter());
         if numbers == 0 {
             return None;
         }
         let naive = self.naive.iter().map(|(name, sums)| {
             let scores = list(sums, false);
-            let Errors { mse, mae, mase, r2, .. } = Errors::over(&scores.iter().collect::<Vec<_>>());
+            let Errors { mse, mae, mase, r2, .. } = Errors::over(scores.iter());
             Naive { name: name.clone(), mse, mae, mase, r2, scores }
         });
         let (level, period, naive) = (self.level, self.period, naive.collect());
@@ -237,12 +235,6 @@ impl Tally {
 }
 
 impl Forecast {
-    /// The naive forecast with the smallest error, scaled where it can be.
-    pub fn best_naive(&self) -> Option<&Naive> {
-        let error = |naive: &Naive| naive.mase.unwrap_or(naive.mae);
-        self.naive.iter().filter(|naive| error(naive).is_finite()).min_by(|a, b| error(a).total_cmp(&error(b)))
-    }
-
     /// The metrics of each horizon, over all channels: `[the forecast, each naive one]`.
     pub fn by_horizon(&self) -> Vec<(usize, Vec<Errors>)> {
         let mut horizons: Vec<usize> = self.scores.iter().map(|score| score.horizon).collect();
@@ -257,6 +249,6 @@ impl Forecast {
 
     fn over(&self, among: impl Fn(&Score) -> bool) -> Vec<Errors> {
         let all = std::iter::once(&self.scores).chain(self.naive.iter().map(|naive| &naive.scores));
-        all.map(|scores| Errors::over(&scores.iter().filter(|score| among(score)).collect::<Vec<_>>())).collect()
+        all.map(|scores| Errors::over(scores.iter().filter(|score| among(score)))).collect()
     }
 }

@@ -58,8 +58,8 @@ fn wilson_of(p: f64, n: f64) -> Interval {
 /// use ncde_report::metrics::{clustered, wilson};
 /// // Ten labels of each of ten series, all alike within a series: as sure as ten cases, not as a hundred.
 /// let series: Vec<(u64, u64)> = (0..10).map(|i| (if i < 8 { 10 } else { 0 }, 10)).collect();
-/// let [own, naive] = [clustered(&series).unwrap(), wilson(80, 100).unwrap()];
-/// assert!(own.low < 0.5 && own.high > 0.92 && naive.low > 0.7);
+/// let [by_series, naive] = [clustered(&series).unwrap(), wilson(80, 100).unwrap()];
+/// assert!(by_series.low < 0.5 && by_series.high > 0.92 && naive.low > 0.7);
 /// assert!(clustered(&series[..1]).is_none());
 /// ```
 pub fn clustered(series: &[(u64, u64)]) -> Option<Interval> {
@@ -81,12 +81,8 @@ pub fn clustered(series: &[(u64, u64)]) -> Option<Interval> {
 /// The mean of a few values, and how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// How many values.
-    pub count: usize,
     /// Their mean.
     pub mean: f64,
-    /// Their standard deviation, with `count - 1` below; `None` of a single value.
-    pub deviation: Option<f64>,
     /// Half the width of the 95 % interval of the mean; `None` of a single value.
     pub half: Option<f64>,
 }
@@ -101,13 +97,11 @@ pub struct Spread {
 pub fn spread(values: &[f64]) -> Option<Spread> {
     let count = values.len();
     let centre = mean(values.iter().copied()).filter(|mean| mean.is_finite())?;
-    if count == 1 {
-        return Some(Spread { count, mean: centre, deviation: None, half: None });
-    }
-    let squares: f64 = values.iter().map(|value| (value - centre) * (value - centre)).sum();
-    let deviation = (squares / (count - 1) as f64).sqrt();
-    let half = student(count - 1) * deviation / (count as f64).sqrt();
-    Some(Spread { count, mean: centre, deviation: Some(deviation), half: Some(half) })
+    let half = (count > 1).then(|| {
+        let squares: f64 = values.iter().map(|value| (value - centre) * (value - centre)).sum();
+        student(count - 1) * (squares / (count - 1) as f64).sqrt() / (count as f64).sqrt()
+    });
+    Some(Spread { mean: centre, half })
 }
 
 /// The point that `|t|` with `freedom >= 1` degrees of freedom exceeds with chance 5 %, by bisection.

@@ -62,6 +62,27 @@ impl Metrics {
         }
     }
 
+    /// All metrics of this task, in the order to show them; `None` where one is undefined.
+    fn values(&self) -> Vec<(&'static str, Option<f64>)> {
+        match self {
+            Self::Classification(metrics) => vec![
+                ("accuracy", Some(metrics.accuracy)),
+                ("balanced_accuracy", Some(metrics.balanced_accuracy)),
+                ("auroc", metrics.auroc),
+                ("f1", Some(metrics.f1)),
+                ("loss", Some(metrics.loss)),
+            ],
+            Self::Regression(metrics) => vec![("mse", Some(metrics.mse)), ("mae", Some(metrics.mae)), ("r2", metrics.r2)],
+            Self::Forecast(metrics) => vec![
+                ("mase", metrics.mase),
+                ("r2", metrics.r2),
+                ("mae", Some(metrics.mae)),
+                ("mse", Some(metrics.mse)),
+                ("coverage", metrics.coverage),
+            ],
+        }
+    }
+
     /// A metric by its name; `None` if this task has no such metric, if it is undefined, or without cases.
     ///
     /// ```
@@ -71,42 +92,12 @@ impl Metrics {
     /// assert_eq!(metrics.get("mse"), None);
     /// ```
     pub fn get(&self, name: &str) -> Option<f64> {
-        if self.cases() == 0 {
-            return None;
-        }
-        match self {
-            Self::Classification(metrics) => match name {
-                "loss" => Some(metrics.loss),
-                "accuracy" => Some(metrics.accuracy),
-                "balanced_accuracy" => Some(metrics.balanced_accuracy),
-                "auroc" => metrics.auroc,
-                "f1" => Some(metrics.f1),
-                _ => None,
-            },
-            Self::Regression(metrics) => match name {
-                "mse" => Some(metrics.mse),
-                "mae" => Some(metrics.mae),
-                "r2" => metrics.r2,
-                _ => None,
-            },
-            Self::Forecast(metrics) => match name {
-                "mse" => Some(metrics.mse),
-                "mae" => Some(metrics.mae),
-                "mase" => metrics.mase,
-                "r2" => metrics.r2,
-                "coverage" => metrics.coverage,
-                _ => None,
-            },
-        }
+        self.values().into_iter().find(|(known, _)| *known == name && self.cases() > 0)?.1
     }
 
     /// The names that [`Metrics::get`] knows for this task, in the order to show them.
-    pub fn names(&self) -> &'static [&'static str] {
-        match self {
-            Self::Classification(_) => &["accuracy", "balanced_accuracy", "auroc", "f1", "loss"],
-            Self::Regression(_) => &["mse", "mae", "r2"],
-            Self::Forecast(_) => &["mase", "r2", "mae", "mse", "coverage"],
-        }
+    pub fn names(&self) -> Vec<&'static str> {
+        self.values().into_iter().map(|(name, _)| name).collect()
     }
 
     /// The number of cases: of series for forecasts, else of what is predicted.
@@ -116,11 +107,6 @@ impl Metrics {
             Self::Regression(metrics) => metrics.cases,
             Self::Forecast(metrics) => metrics.cases,
         }
-    }
-
-    /// Whether more of the headline metric is better.
-    pub fn higher_is_better(&self) -> bool {
-        higher_is_better(self.headline().0)
     }
 }
 

@@ -8,6 +8,7 @@
 //! O(cases log cases) a class.
 
 use super::classification::{mean, rows};
+use crate::statistics::ranks;
 
 /// AUROC of probabilities or logits `[cases, classes]`.
 ///
@@ -48,8 +49,8 @@ pub fn roc(scores: &[(f64, bool)]) -> Vec<[f64; 2]> {
     }
     let (mut curve, mut above) = (vec![[0.0, 0.0]], [0, 0]);
     for tied in sorted.chunk_by(|a, b| a.0 == b.0) {
-        let own = tied.iter().filter(|(_, positive)| *positive).count();
-        above = [above[0] + tied.len() - own, above[1] + own];
+        let found = tied.iter().filter(|(_, positive)| *positive).count();
+        above = [above[0] + tied.len() - found, above[1] + found];
         curve.push([above[0] as f64 / negatives as f64, above[1] as f64 / positives as f64]);
     }
     curve
@@ -57,20 +58,13 @@ pub fn roc(scores: &[(f64, bool)]) -> Vec<[f64; 2]> {
 
 fn one_against_rest(cases: impl Iterator<Item = (f64, bool)>) -> Option<f64> {
     // A score that is not a number ranks below all others.
-    let mut scores: Vec<(f64, bool)> =
-        cases.map(|(score, positive)| (if score.is_nan() { f64::NEG_INFINITY } else { score }, positive)).collect();
-    scores.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let positives = scores.iter().filter(|(_, positive)| *positive).count() as f64;
-    let negatives = scores.len() as f64 - positives;
+    let (scores, positive): (Vec<f64>, Vec<bool>) =
+        cases.map(|(score, positive)| (if score.is_nan() { f64::NEG_INFINITY } else { score }, positive)).unzip();
+    let positives = positive.iter().filter(|positive| **positive).count() as f64;
+    let negatives = positive.len() as f64 - positives;
     if positives == 0.0 || negatives == 0.0 {
         return None;
     }
-    let (mut ranks, mut before) = (0.0, 0);
-    // `==` and not the order of the sort decides what is a tie: zero is equal to minus zero.
-    for tied in scores.chunk_by(|a, b| a.0 == b.0) {
-        let rank = before as f64 + (tied.len() + 1) as f64 / 2.0;
-        ranks += rank * tied.iter().filter(|(_, positive)| *positive).count() as f64;
-        before += tied.len();
-    }
-    Some((ranks - positives * (positives + 1.0) / 2.0) / (positives * negatives))
+    let sum: f64 = ranks(&scores).iter().zip(&positive).filter(|(_, positive)| **positive).map(|(rank, _)| rank).sum();
+    Some((sum - positives * (positives + 1.0) / 2.0) / (positives * negatives))
 }

@@ -92,6 +92,11 @@ impl Frame {
 }
 
 impl Chart {
+    /// Layers over linear axes of these names.
+    pub(super) fn linear(title: impl Into<String>, x: &str, y: &str, layers: Vec<Layer>) -> Self {
+        Self { title: title.into(), x: Axis::new(x, Spacing::Linear), y: Axis::new(y, Spacing::Linear), layers }
+    }
+
     /// The chart; `None` if it would be empty.
     pub fn svg(&self) -> Option<String> {
         let points: Vec<[f64; 2]> =
@@ -229,12 +234,12 @@ fn names(svg: &mut String, frame: &Frame, layers: &[Layer]) {
             [x - 6.0 - 0.5 * wide, y + 11.0],
         ];
         let free = centres.into_iter().find_map(|[cx, cy]| {
-            let own = [cx - 0.5 * wide, cy - 7.0, cx + 0.5 * wide, cy + 7.0];
-            let inside = own[0] > frame.left && own[2] < WIDTH && own[1] > TOP - 8.0 && own[3] < HEIGHT - BOTTOM;
-            (inside && !taken.iter().any(|other| overlap(&own, other))).then_some((own, [cx, cy]))
+            let area = [cx - 0.5 * wide, cy - 7.0, cx + 0.5 * wide, cy + 7.0];
+            let inside = area[0] > frame.left && area[2] < WIDTH && area[1] > TOP - 8.0 && area[3] < HEIGHT - BOTTOM;
+            (inside && !taken.iter().any(|other| overlap(&area, other))).then_some((area, [cx, cy]))
         });
-        if let Some((own, [cx, cy])) = free {
-            taken.push(own);
+        if let Some((area, [cx, cy])) = free {
+            taken.push(area);
             text(svg, [cx, cy + 4.0], Anchor::Middle, name);
         }
     }
@@ -291,8 +296,7 @@ mod tests {
     use super::*;
 
     fn chart(layers: Vec<Layer>) -> Chart {
-        let axis = |label: &str| Axis { label: label.into(), spacing: Spacing::Linear };
-        Chart { title: "a <title>".into(), x: axis("steps"), y: axis("loss"), layers }
+        Chart::linear("a <title>", "steps", "loss", layers)
     }
 
     #[test]

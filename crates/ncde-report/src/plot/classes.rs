@@ -1,7 +1,6 @@
 //! How well classes are told apart, and whether probabilities mean what they say.
 
-use super::chart::{Axis, Chart, Layer};
-use super::scale::Spacing;
+use super::chart::{Chart, Layer};
 use crate::metrics::{Bin, calibration, roc};
 use crate::record::{Outcome, RunRecord};
 
@@ -14,7 +13,7 @@ const MAX_BINS: usize = 10;
 pub(crate) fn cases(run: &RunRecord) -> Vec<(&[f64], usize)> {
     let classes = &run.data.classes;
     let place = |truth: &Outcome| match truth {
-        Outcome::Class(name) => classes.iter().position(|own| own == name),
+        Outcome::Class(name) => classes.iter().position(|class| class == name),
         Outcome::Number(_) => None,
     };
     let rows = run.predictions.iter().filter(|case| case.probabilities.len() == classes.len());
@@ -34,9 +33,8 @@ pub(crate) fn receiver(run: &RunRecord) -> Option<(String, Vec<(usize, usize)>)>
     let names = curves.iter().enumerate().map(|(colour, (class, _))| (colour, *class)).collect();
     let mut layers = vec![Layer::Guide { points: vec![[0.0, 0.0], [1.0, 1.0]] }];
     layers.extend(curves.into_iter().enumerate().map(|(colour, (_, points))| Layer::Line { points, colour, dashed: false }));
-    let axis = |label: &str| Axis { label: label.into(), spacing: Spacing::Linear };
-    let (x, y) = (axis("others taken for the class (share)"), axis("cases of the class found (share)"));
-    Some((Chart { title: "receiver operating characteristic".into(), x, y, layers }.svg()?, names))
+    let (x, y) = ("others taken for the class (share)", "cases of the class found (share)");
+    Some((Chart::linear("receiver operating characteristic", x, y, layers).svg()?, names))
 }
 
 /// The share of right predictions against their probability, with the line where both are equal.
@@ -58,12 +56,6 @@ pub(crate) fn calibrated(run: &RunRecord) -> Option<(String, Vec<Bin>)> {
         Layer::Line { points: points.clone(), colour: 0, dashed: false },
     ];
     layers.extend(points.iter().zip(&bins).map(|(at, bin)| mark(at, bin)));
-    let axis = |label: &str| Axis { label: label.into(), spacing: Spacing::Linear };
-    let chart = Chart {
-        title: "calibration".into(),
-        x: axis("probability of the predicted class"),
-        y: axis("share that is right"),
-        layers,
-    };
+    let chart = Chart::linear("calibration", "probability of the predicted class", "share that is right", layers);
     Some((chart.svg()?, bins))
 }

@@ -11,7 +11,6 @@ use crate::record::{Point, RunRecord};
 /// The most points of a line.
 const MAX_POINTS: usize = 300;
 
-/// Training and validation loss of one run.
 pub(crate) fn losses(run: &RunRecord) -> Option<String> {
     let training = line(run, 0, |point| Some(point.loss));
     let validation = match line(run, 1, |point| point.validation) {
@@ -91,17 +90,17 @@ fn thin(points: &[[f64; 2]], most: usize) -> Vec<[f64; 2]> {
     if points.len() <= most {
         return points.to_vec();
     }
-    let mut kept = vec![points[0]];
+    let mut thinned = vec![points[0]];
     let inner = &points[1..points.len() - 1];
     for bucket in inner.chunks(inner.len().div_ceil((most - 2) / 2)) {
         let order = |a: &&[f64; 2], b: &&[f64; 2]| a[1].total_cmp(&b[1]);
         let mut ends: Vec<[f64; 2]> =
             [bucket.iter().min_by(order), bucket.iter().max_by(order)].into_iter().flatten().copied().collect();
         ends.sort_by(|a, b| a[0].total_cmp(&b[0]));
-        kept.extend(ends);
+        thinned.extend(ends);
     }
-    kept.push(points[points.len() - 1]);
-    kept
+    thinned.push(points[points.len() - 1]);
+    thinned
 }
 
 #[cfg(test)]

@@ -16,11 +16,10 @@ pub(crate) fn predicted_against_true(run: &RunRecord) -> Option<String> {
     if points.is_empty() {
         return None;
     }
-    let axis = |label: &str| Axis { label: label.into(), spacing: Spacing::Linear };
     // Both ends are on both axes, so the axes are the same and the line is the diagonal.
     let diagonal = Layer::Guide { points: vec![[low, low], [high, high]] };
     let layers = vec![diagonal, Layer::Dots { points, colour: 0 }];
-    Chart { title: "predicted against true values".into(), x: axis("true"), y: axis("predicted"), layers }.svg()
+    Chart::linear("predicted against true values", "true", "predicted", layers).svg()
 }
 
 /// The metric of each entry against the time of a step, with the Pareto frontier; `None` of fewer than two entries.

@@ -7,47 +7,18 @@ use super::RunRecord;
 
 /// Why a run record could not be read or written.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum RecordError {
-    /// The file could not be opened or read.
     #[error("cannot read the run record `{path}`: {source}; give the `run.json` of a training run")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file could not be written.
+    Read { path: PathBuf, source: io::Error },
     #[error("cannot write the run record `{path}`: {source}; check that the folder exists and that there is space")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file is of a later version of this program.
+    Write { path: PathBuf, source: io::Error },
     #[error("the run record `{path}` has format `{seen}`, but this version reads formats up to `{known}`; update ncde")]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// The format of the file.
-        seen: u64,
-        /// The newest known format.
-        known: u32,
-    },
-    /// The file is JSON, but no run record.
+    Newer { path: PathBuf, seen: u64, known: u32 },
     #[error("`{path}` is no run record: it has no number `format`; give the `run.json` of a training run")]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is broken.
+    Foreign { path: PathBuf },
     #[error("the run record `{path}` is damaged: {source}; train again, or restore the file from a copy")]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, with line and column.
-        source: serde_json::Error,
-    },
+    Damaged { path: PathBuf, source: serde_json::Error },
 }
 
 impl RunRecord {

@@ -14,22 +14,18 @@ use crate::number;
 
 /// One training run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "fields without a comment are what their names say")]
 pub struct RunRecord {
     /// The version of this format, [`RunRecord::FORMAT`].
     pub format: u32,
-    /// The version of ncde.
     pub version: String,
     /// The command that made the run.
     pub command: String,
     /// When it started, ISO 8601 in UTC.
     pub started: String,
-    /// The seed of all its randomness.
     pub seed: u64,
-    /// How many threads it ran on.
     pub threads: usize,
-    /// What it was trained on.
     pub data: DataSummary,
-    /// What was trained.
     pub model: ModelSummary,
     /// The effective configuration, as TOML.
     pub config: String,
@@ -37,19 +33,13 @@ pub struct RunRecord {
     pub history: Vec<Point>,
     /// The step whose weights were kept; `None` if nothing was validated.
     pub best: Option<Best>,
-    /// How many steps were done.
     pub steps: usize,
-    /// How long it took.
     #[serde(with = "number")]
     pub seconds: f64,
-    /// How long one step took.
     #[serde(with = "number")]
     pub seconds_per_step: f64,
-    /// Why it stopped.
     pub stopped: StopReason,
-    /// Metrics on the validation cases.
     pub validation: Option<Metrics>,
-    /// Metrics on the test cases.
     pub test: Option<Metrics>,
     /// Where it went back to earlier weights, at a lower learning rate, as training diverged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -124,16 +114,14 @@ impl StopReason {
 
 /// A channel of a series and its forecast from one moment on; all as `[time, value]`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "fields without a comment are what their names say")]
 pub struct Forecasted {
-    /// The name of the series.
     pub id: String,
-    /// The channel.
     pub channel: String,
     /// What was seen before.
     pub seen: Vec<[f64; 2]>,
     /// What came.
     pub truth: Vec<[f64; 2]>,
-    /// What was forecast.
     pub forecast: Vec<[f64; 2]>,
     /// Lower and upper end of the interval of each forecast; empty if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -142,28 +130,23 @@ pub struct Forecasted {
 
 /// A simple prediction, and how good it is on the cases that the run is judged by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "fields without a comment are what their names say")]
 pub struct Baseline {
-    /// What it is called.
     pub name: String,
     /// What it says, in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// How good that is.
     pub metrics: Metrics,
 }
 
 /// What a run was trained on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "fields without a comment are what their names say")]
 pub struct DataSummary {
-    /// Its name.
     pub name: String,
-    /// How many training cases.
     pub train: usize,
-    /// How many validation cases.
     pub validation: usize,
-    /// How many test cases.
     pub test: usize,
-    /// How many channels a series has.
     pub channels: usize,
     /// How many observations are trained, validated and tested on, if series are split by time; `train`, `validation` and `test` are then series that have some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -206,8 +189,8 @@ impl DataSummary {
 
 /// A channel or a static value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "fields without a comment are what their names say")]
 pub struct ColumnSummary {
-    /// Its name.
     pub name: String,
     /// The smallest value, the mean, the largest; none if all are missing.
     pub range: Option<[f64; 3]>,
@@ -228,19 +211,17 @@ pub struct ModelSummary {
 
 /// A moment of the training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "fields without a comment are what their names say")]
 pub struct Point {
     /// How many steps were done.
     pub step: usize,
     /// Since the start.
     #[serde(with = "number")]
     pub seconds: f64,
-    /// Training loss.
     #[serde(with = "number")]
     pub loss: f64,
-    /// Learning rate.
     #[serde(with = "number")]
     pub rate: f64,
-    /// Validation loss.
     pub validation: Option<f64>,
     /// The validation metric that the best step is chosen by.
     pub metric: Option<f64>,
@@ -279,8 +260,8 @@ impl Overflowed {
 
 /// The step whose weights were kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "fields without a comment are what their names say")]
 pub struct Best {
-    /// The step.
     pub step: usize,
     /// The name of the metric it was chosen by.
     pub metric: String,
@@ -291,12 +272,10 @@ pub struct Best {
 
 /// What was predicted for one test case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "fields without a comment are what their names say")]
 pub struct Prediction {
-    /// The name of the case.
     pub id: String,
-    /// What is true.
     pub truth: Outcome,
-    /// What was predicted.
     pub predicted: Outcome,
     /// One probability a class; empty for regression.
     #[serde(default, with = "number::list")]

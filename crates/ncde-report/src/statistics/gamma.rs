@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn tails_are_those_of_tables() {
         // scipy.stats.norm.sf and scipy.stats.chi2.sf, SciPy 1.17.
-        let close = |own: f64, wanted: f64| assert!((own / wanted - 1.0).abs() < 1e-11, "{own} {wanted}");
+        let close = |tail: f64, wanted: f64| assert!((tail / wanted - 1.0).abs() < 1e-11, "{tail} {wanted}");
         close(normal_tails(1.0), 0.317_310_507_862_914_15);
         close(normal_tails(1.96), 0.049_995_790_296_440_87);
         close(normal_tails(8.0), 1.244_192_114_854_348e-15);

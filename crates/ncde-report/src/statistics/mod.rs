@@ -22,9 +22,9 @@
 //!
 //! // Three models on six data sets; the first is best on all.
 //! let scores = [[5.0, 6.0, 7.0, 8.0, 9.0, 9.5], [4.0, 5.5, 6.0, 6.5, 8.0, 7.0], [3.0, 5.0, 6.5, 6.0, 7.0, 6.8]];
-//! let own = Comparison::of(&scores.map(Vec::from), Better::More)?;
-//! assert_eq!(own.order, [0, 1, 2]);
-//! assert!((own.friedman.p - 0.005704).abs() < 1e-6 && (own.ranks[0] - 1.0).abs() < 1e-15);
+//! let comparison = Comparison::of(&scores.map(Vec::from), Better::More)?;
+//! assert_eq!(comparison.order, [0, 1, 2]);
+//! assert!((comparison.friedman.p - 0.005704).abs() < 1e-6 && (comparison.ranks[0] - 1.0).abs() < 1e-15);
 //! # Ok::<(), ncde_report::statistics::Error>(())
 //! ```
 
@@ -41,38 +41,17 @@ pub use holm::holm;
 pub use ranks::{Better, average_ranks, ranks};
 pub use wilcoxon::{Alternative, Method, Wilcoxon, wilcoxon};
 
-/// Why there is nothing to test.
+/// Why there is nothing to test. Models and data sets are counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Error {
-    /// Too few models or data sets.
     #[error("{what}: there are {seen}, and at least {wanted} are needed")]
-    Few {
-        /// Of what.
-        what: &'static str,
-        /// How many there are.
-        seen: usize,
-        /// How many it takes.
-        wanted: usize,
-    },
-    /// Rows of different lengths.
+    Few { what: &'static str, seen: usize, wanted: usize },
     #[error("model {model} has {seen} scores and the first has {wanted}; every model needs a score on every data set")]
-    Ragged {
-        /// Which, from 0.
-        model: usize,
-        /// Its scores.
-        seen: usize,
-        /// The scores of the first.
-        wanted: usize,
-    },
-    /// A score that is no number.
+    Ragged { model: usize, seen: usize, wanted: usize },
     #[error("the score of model {model} on data set {set} is not a finite number; leave the model or the data set out")]
-    NotFinite {
-        /// Which model, from 0.
-        model: usize,
-        /// Which data set, from 0.
-        set: usize,
-    },
+    NotFinite { model: usize, set: usize },
 }
 
 /// The number of data sets of a table `[model][data set]` that can be tested.

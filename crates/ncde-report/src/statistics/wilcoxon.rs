@@ -69,8 +69,8 @@ pub struct Wilcoxon {
 /// use ncde_report::statistics::{Alternative, Method, wilcoxon};
 /// // Better on all six: of 64 signs, one is all positive and one all negative.
 /// let (x, y) = ([0.9, 0.8, 0.7, 0.6, 0.5, 0.9], [0.8, 0.6, 0.4, 0.2, 0.0, 0.3]);
-/// let own = wilcoxon(&x, &y, Alternative::TwoSided)?;
-/// assert_eq!((own.positive, own.negative, own.p, own.method), (21.0, 0.0, 2.0 / 64.0, Method::Exact));
+/// let test = wilcoxon(&x, &y, Alternative::TwoSided)?;
+/// assert_eq!((test.positive, test.negative, test.p, test.method), (21.0, 0.0, 2.0 / 64.0, Method::Exact));
 /// # Ok::<(), ncde_report::statistics::Error>(())
 /// ```
 ///

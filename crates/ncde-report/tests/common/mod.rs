@@ -130,8 +130,8 @@ pub(crate) fn classifier(made: Made<'_>) -> RunRecord {
         .flat_map(|class| (0..classes).map(move |other| (class, other)))
         .map(|(class, other)| made.skill * (if *class == other { 1.0 } else { 0.0 }) + 2.0 * noise.draw())
         .collect();
-    let metrics = Classification::of_logits(&logits, classes, &truth);
     let probabilities = ncde_report::metrics::softmax(&logits, classes);
+    let metrics = Classification::of(&probabilities, classes, &truth);
     run.predictions = probabilities
         .chunks(classes)
         .zip(&truth)

@@ -36,14 +36,14 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
         device,
     };
     let directory = args.out.clone().unwrap_or_else(|| Path::new("experiments").join(format!("{name}-{}", args.budget)));
-    let stop = signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?;
+    let stop = signals::flag()?;
     threads::on(args.threads.unwrap_or(0), || {
         let plan = entry.plan(&request)?;
         let mut progress = Progress::new(plan.jobs.len());
         let records = run_plan((entry.name, args.budget, device), &plan, &directory, args.resume, &stop, &mut |event| {
             progress.show(&event);
         });
-        progress.finish();
+        progress.bar.finish_and_clear();
         let records = records.map_err(|error| match error {
             ncde_experiment::Error::Interrupted { .. } => {
                 Failure::Interrupted(format!("{error}; go on with the same command and `--resume`"))
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<(), Failure> {
 /// `ncde bench table thesis`: all tables of times, one after the other, beside the published ones. Nothing is left behind but what is printed.
 pub(crate) fn tables(args: &BenchTableArgs) -> Result<(), Failure> {
     let device = train::device(args.device)?;
-    let stop = signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?;
+    let stop = signals::flag()?;
     let directory = std::env::temp_dir().join(format!("ncde-tables-{}", std::process::id()));
     let all = timing::EXPERIMENTS.iter().try_for_each(|entry| {
         let plan = entry.plan(&Request { device, ..Request::new(args.budget) })?;
@@ -65,7 +65,7 @@ pub(crate) fn tables(args: &BenchTableArgs) -> Result<(), Failure> {
         let place = directory.join(entry.name);
         let records =
             run_plan((entry.name, args.budget, device), &plan, &place, false, &stop, &mut |event| progress.show(&event));
-        progress.finish();
+        progress.bar.finish_and_clear();
         let text = markdown(&plan, &records?);
         output::data(|out| writeln!(out, "{text}"))
     });
@@ -82,21 +82,10 @@ fn show(plan: &Plan, records: &[Record], directory: &Path, json: bool) -> Result
         (directory.join("table.tex"), &latex(plan, records)),
         (directory.join("report.html"), &page(plan, records)),
     ];
-    for (path, text) in &files {
-        ncde_files::write_whole(path, text.as_bytes()).map_err(|source| Failure::Write { path: path.clone(), source })?;
-    }
+    files.iter().try_for_each(|(path, text)| output::file(path, text))?;
     if json {
-        return output::data(|out| {
-            for line in lines(plan, records) {
-                serde_json::to_writer(&mut *out, &line)?;
-                writeln!(out)?;
-            }
-            if let Some(standing) = standing(plan, records) {
-                serde_json::to_writer(&mut *out, &standing)?;
-                writeln!(out)?;
-            }
-            Ok(())
-        });
+        lines(plan, records).iter().try_for_each(output::json)?;
+        return standing(plan, records).map_or(Ok(()), |standing| output::json(&standing));
     }
     output::data(|out| {
         writeln!(out, "{text}")?;
@@ -105,7 +94,6 @@ fn show(plan: &Plan, records: &[Record], directory: &Path, json: bool) -> Result
     })
 }
 
-/// What there is.
 fn list(json: bool) -> Result<(), Failure> {
     output::data(|out| {
         for entry in all() {

@@ -3,7 +3,7 @@
 //! Each line is a process of `ncde bench train`: a batch, forward, in reverse, update. On a GPU the kernels choose the chunks of the scan themselves, so that
 //! tables have one column where the thesis has one for each size of chunk.
 
-use ncde_experiment::{Budget, Error, Figure, Job, Mean, Measured, Plan, Published, Record, Request, mean, names, uea_shapes};
+use ncde_experiment::{Budget, Error, Job, Mean, Measured, Plan, Published, Record, Request, mean, names, uea_shapes};
 
 use super::timing::{self, LENGTH, TIME, known};
 
@@ -110,7 +110,7 @@ pub(super) fn eigenworms(request: &Request) -> Result<Plan, Error> {
 pub(super) fn six(request: &Request) -> Result<Plan, Error> {
     let mut jobs = Vec::new();
     for (model, _) in PUBLISHED {
-        if request.budget == Budget::Quick && !QUICK.contains(&model) && !request.models.iter().any(|own| own == model) {
+        if request.budget == Budget::Quick && !QUICK.contains(&model) && !request.models.iter().any(|name| name == model) {
             continue;
         }
         let preset = if ["ncde", "nrde", "log-ncde"].contains(&model) { model } else { "slice" };
@@ -124,11 +124,10 @@ pub(super) fn six(request: &Request) -> Result<Plan, Error> {
     }
     let notes = ["Models have the settings that the published search selected for each data set, batches of 32."];
     let cut = format!("Cut: {} alone (others with `--model`).", QUICK.join(" and "));
-    let mut own = plan("Training steps on the six data sets", request, jobs, Vec::new(), &notes);
-    own.differences.extend((request.budget == Budget::Quick).then_some(cut));
-    own.findings = means;
-    own.figures = |_| Vec::<Figure>::new();
-    Ok(own)
+    let mut plan = plan("Training steps on the six data sets", request, jobs, Vec::new(), &notes);
+    plan.differences.extend((request.budget == Budget::Quick).then_some(cut));
+    plan.findings = means;
+    Ok(plan)
 }
 
 /// The mean over the six data sets beside what was published.
@@ -136,9 +135,9 @@ fn means(records: &[Record]) -> Vec<String> {
     let tasks = names(records, |record| &record.task);
     let one = |(model, published): (&str, Option<f64>)| {
         let all: Option<Vec<f64>> = tasks.iter().map(|task| Some(mean(records, model, task, TIME.name)?.mean)).collect();
-        let own = 1e3 * Mean::of(&all?)?.mean;
-        let beside = published.map_or_else(String::new, |seconds| format!("; published {seconds} s"));
-        Some(format!("{model}: {own:.1} s for 1000 steps, the mean of {} data sets{beside}.", tasks.len()))
+        let seconds = 1e3 * Mean::of(&all?)?.mean;
+        let published = published.map_or_else(String::new, |seconds| format!("; published {seconds} s"));
+        Some(format!("{model}: {seconds:.1} s for 1000 steps, the mean of {} data sets{published}.", tasks.len()))
     };
     PUBLISHED.into_iter().filter_map(one).collect()
 }

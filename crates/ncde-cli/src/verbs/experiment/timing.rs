@@ -15,35 +15,23 @@ use serde_json::{Value, json};
 use super::steps;
 
 pub(super) const EXPERIMENTS: &[Entry] = &[
-    Entry {
-        name: "scan-table",
-        summary: "time of a training step against the chunks of the parallel scan, at the shape of EigenWorms",
-        needs: "nothing; numbers are drawn",
-        settings: false,
-        plan: scan_table,
-    },
-    Entry {
-        name: "log-ode-table",
-        summary: "time and memory with and without Log-ODE windows and the parallel scan, at the shape of EigenWorms",
-        needs: "nothing; numbers are drawn",
-        settings: false,
-        plan: log_ode_table,
-    },
-    Entry {
-        name: "eigenworms",
-        summary: "time and memory of NCDE, Log-NCDE, Linear and Log-Linear NCDE, at the shape of EigenWorms",
-        needs: "nothing; numbers are drawn",
-        settings: false,
-        plan: eigenworms,
-    },
-    Entry {
-        name: "step-table",
-        summary: "time of a training step of every model at the shapes of the six UEA data sets",
-        needs: "nothing; numbers are drawn",
-        settings: false,
-        plan: steps::six,
-    },
+    entry(
+        "scan-table",
+        "time of a training step against the chunks of the parallel scan, at the shape of EigenWorms",
+        scan_table,
+    ),
+    entry(
+        "log-ode-table",
+        "time and memory with and without Log-ODE windows and the parallel scan, at the shape of EigenWorms",
+        log_ode_table,
+    ),
+    entry("eigenworms", "time and memory of NCDE, Log-NCDE, Linear and Log-Linear NCDE, at the shape of EigenWorms", eigenworms),
+    entry("step-table", "time of a training step of every model at the shapes of the six UEA data sets", steps::six),
 ];
+
+const fn entry(name: &'static str, summary: &'static str, plan: fn(&Request) -> Result<Plan, Error>) -> Entry {
+    Entry { name, summary, needs: "nothing; numbers are drawn", settings: false, plan }
+}
 
 /// Observations of a series, and windows of 12 of them.
 pub(super) const LENGTH: usize = 17984;

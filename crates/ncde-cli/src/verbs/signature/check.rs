@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use ncde_signature::Float;
 
-use super::request::{Request, Start};
+use super::request::Request;
 use crate::args::Missing;
 use crate::array::{Input, Origin};
-use crate::error::Failure;
+use crate::error::{Failure, refuse};
 
 /// Observations `[batch, length, channels]`, without the column of times.
 #[derive(Debug)]
 pub(super) struct Observations<'a, T: Clone> {
-    /// The file they come from.
     pub(super) name: &'a str,
-    pub(super) layout: Layout,
+    /// How many paths there are; none if the file holds a single one, without an axis for it.
+    pub(super) batch: Option<usize>,
     pub(super) length: usize,
     pub(super) channels: usize,
     /// Finite, or NaN where missing values are to be filled.
@@ -23,28 +23,12 @@ pub(super) struct Observations<'a, T: Clone> {
     pub(super) times: Option<Vec<f64>>,
 }
 
-/// Whether the file holds one path or a batch of them.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Layout {
-    Single,
-    Batch(usize),
-}
-
-impl Layout {
-    pub(super) fn batch(self) -> usize {
-        match self {
-            Self::Single => 1,
-            Self::Batch(batch) => batch,
-        }
-    }
-}
-
 pub(super) fn observations<'a, T: Float>(
     request: &Request,
     input: &'a Input,
     values: &'a [T],
 ) -> Result<Observations<'a, T>, Failure> {
-    let (layout, length, columns) = shape(request, input)?;
+    let (batch, length, columns) = shape(request, input)?;
     let column = match &request.times_column {
         None => None,
         Some(name) => Some(times_column(input, name, columns)?),
@@ -63,18 +47,18 @@ pub(super) fn observations<'a, T: Float>(
             (Cow::Owned(others.map(|(_, &x)| x).collect()), Some(times))
         }
     };
-    Ok(Observations { name: &input.name, layout, length, channels, values, times })
+    Ok(Observations { name: &input.name, batch, length, channels, values, times })
 }
 
 fn refuse<R>(input: &Input, what: &str) -> Result<R, Failure> {
     Err(Failure::Refused(format!("`{}` {what}", input.name)))
 }
 
-fn shape(request: &Request, input: &Input) -> Result<(Layout, usize, usize), Failure> {
+fn shape(request: &Request, input: &Input) -> Result<(Option<usize>, usize, usize), Failure> {
     let shape = &input.array.shape;
-    let (layout, length, columns) = match shape.as_slice() {
-        [length, columns] => (Layout::Single, *length, *columns),
-        [batch, length, columns] => (Layout::Batch(*batch), *length, *columns),
+    let (batch, length, columns) = match shape.as_slice() {
+        [length, columns] => (None, *length, *columns),
+        [batch, length, columns] => (Some(*batch), *length, *columns),
         _ => {
             let (n, noun) = (shape.len(), if shape.len() == 1 { "dimension" } else { "dimensions" });
             let hint = if n == 1 { "; `x.reshape(-1, 1)` makes one channel" } else { "" };
@@ -84,7 +68,7 @@ fn shape(request: &Request, input: &Input) -> Result<(Layout, usize, usize), Fai
             );
         }
     };
-    if layout.batch() == 0 || length == 0 || columns == 0 {
+    if batch == Some(0) || length == 0 || columns == 0 {
         return refuse(input, &format!("is empty: its shape is {shape:?}"));
     }
     if request.length(length) < 2 {
@@ -93,7 +77,7 @@ fn shape(request: &Request, input: &Input) -> Result<(Layout, usize, usize), Fai
             "has one observation; a path needs at least two (`--basepoint` puts an observation of zeros in front)",
         );
     }
-    Ok((layout, length, columns))
+    Ok((batch, length, columns))
 }
 
 /// The column, counted from 0, that a name or a number counted from 1 means.
@@ -138,28 +122,25 @@ fn starts<T: Float>(request: &Request, input: &Input, values: &[T], times: Optio
     let [.., length, columns] = input.array.shape[..] else {
         return Ok(());
     };
-    let Some(missing) = request.missing else {
+    let Some(missing) = request.missing.filter(|_| !request.basepoint) else {
         return Ok(());
     };
-    if request.start == Start::AtZero {
-        return Ok(());
-    }
     for (path, rows) in values.chunks_exact(length * columns).enumerate() {
         for column in (0..columns).filter(|&column| Some(column) != times) {
             let place = || input.place(path * length * columns + column);
             if rows[column..].iter().step_by(columns).all(|x| x.is_nan()) {
-                return Err(Failure::Refused(format!(
+                refuse!(
                     "`{}`, {}: from here on this channel has no value at all; drop it, or start from zero with `--basepoint`",
                     input.name,
                     place()
-                )));
+                );
             }
             if missing == Missing::Forward && rows[column].is_nan() {
-                return Err(Failure::Refused(format!(
+                refuse!(
                     "`{}`, {}: the first value is missing, so there is nothing to carry forward; start from zero with `--basepoint`, or use `--missing interpolate`",
                     input.name,
                     place()
-                )));
+                );
             }
         }
     }
@@ -171,13 +152,13 @@ fn times<T: Float>(input: &Input, values: &[T], column: usize, length: usize) ->
     let times: Vec<f64> = values[column..].iter().step_by(columns).map(|t| t.to_f64()).collect();
     for i in 1..times.len() {
         if i % length != 0 && times[i] <= times[i - 1] {
-            return Err(Failure::Refused(format!(
+            refuse!(
                 "`{}`, {}: the time {} comes after {}, but times must increase; sort the rows and merge repeated times",
                 input.name,
                 input.place(i * columns + column),
                 times[i],
                 times[i - 1]
-            )));
+            );
         }
     }
     Ok(times)

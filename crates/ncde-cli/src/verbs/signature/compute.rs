@@ -3,7 +3,7 @@
 use ncde_signature::algebra::LieBasis;
 use ncde_signature::{Basis, Error, Float, Paths, Signature};
 
-use super::check::{Layout, Observations};
+use super::check::Observations;
 use super::request::{Kind, Parts, Request};
 use super::{path, size};
 use crate::array::{Array, Data, Rows};
@@ -20,7 +20,7 @@ where
     Data: From<Vec<T>>,
 {
     size::check(request, observations)?;
-    compute(request, observations).map_err(|source| Failure::Signature { what: format!("`{}`", observations.name), source })
+    compute(request, observations).map_err(|source| Failure::Refused(format!("`{}`: {source}", observations.name)))
 }
 
 fn compute<T: Float>(request: &Request, observations: &Observations<'_, T>) -> Result<Answer, Error>
@@ -33,7 +33,7 @@ where
         Kind::Log(basis) => Signature::log(channels, request.depth, basis)?,
     };
     let vertices = path::vertices(request, observations)?;
-    let batch = observations.layout.batch();
+    let batch = observations.batch.unwrap_or(1);
     let pieces = request.curve.pieces();
     let increments = request.length(observations.length) - 1;
     let paths = Paths::new(&vertices, batch, increments * pieces + 1, channels)?;
@@ -48,10 +48,7 @@ where
             (every(pieces, rows, signature.len()), Some(("step", increments)))
         }
     };
-    let path = match observations.layout {
-        Layout::Single => None,
-        Layout::Batch(batch) => Some(("path", batch)),
-    };
+    let path = observations.batch.map(|batch| ("path", batch));
     let (axes, mut shape): (Vec<_>, Vec<_>) = path.into_iter().chain(axis).unzip();
     shape.push(signature.len());
     let array = Array { shape, data: values.into() };

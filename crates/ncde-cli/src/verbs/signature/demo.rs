@@ -42,7 +42,7 @@ pub(super) fn show(request: &Request, input: &Input) -> Result<(), Failure> {
             output::data(|out| writeln!(out, "{LESSON}"))?;
         }
     }
-    output::talk("next: ncde signature --input FILE.csv --depth 3 --log; `--help` has more");
+    output::info("next: ncde signature --input FILE.csv --depth 3 --log; `--help` has more");
     Ok(())
 }
 

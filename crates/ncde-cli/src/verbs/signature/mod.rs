@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SignatureArgs) -> Result<(), Failure> {
     };
     let input = array::open(name, args.array.as_deref())?;
     if let Some(note) = &input.note {
-        output::talk(&format!("note: {note}"));
+        output::info(&format!("note: {note}"));
     }
     let answer = threads::on(threads, || answer(&request, &input))?;
     deliver(sink, answer)
@@ -71,7 +71,7 @@ fn deliver(sink: Sink, answer: Answer) -> Result<(), Failure> {
             let array = &answer.rows.array;
             let written = format!("wrote `{path}`: {:?}, {}", array.shape, array.data.dtype());
             target.write("signature", answer.rows, || answer.signature.labels())?;
-            output::talk(&written);
+            output::info(&written);
             Ok(())
         }
         Sink::Csv => {

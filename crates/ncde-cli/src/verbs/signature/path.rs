@@ -6,17 +6,17 @@ use ncde_signature::path::{self, Cubic, Linear, Observed, Path, Rectilinear, Ser
 use ncde_signature::{Error, Float};
 
 use super::check::Observations;
-use super::request::{Curve, Request, Start, Times};
+use super::request::{Curve, Request};
 use crate::args::Missing;
 
 /// `[batch, (length - 1) x pieces + 1, channels]`, one path after the other.
 pub(super) fn vertices<'a, T: Float>(request: &Request, observations: &'a Observations<'_, T>) -> Result<Cow<'a, [T]>, Error> {
     let plain = matches!(request.curve, Curve::Linear) && request.missing.is_none();
-    if plain && request.times == Times::Apart && request.start == Start::AtFirst {
+    if plain && !request.time && !request.basepoint {
         return Ok(Cow::Borrowed(&observations.values));
     }
     let mut all = Vec::new();
-    for path in 0..observations.layout.batch() {
+    for path in 0..observations.batch.unwrap_or(1) {
         all.append(&mut one(request, &series(request, observations, path)?)?);
     }
     Ok(Cow::Owned(all))
@@ -33,10 +33,10 @@ fn series<T: Float>(request: &Request, observations: &Observations<'_, T>, path:
     let before = times[0] - step;
     let values = observations.values[rows.start * channels..rows.end * channels].to_vec();
     let mut series = Series::with_missing(times, values, channels)?;
-    if request.start == Start::AtZero {
+    if request.basepoint {
         series = series.with_basepoint(before)?;
     }
-    if request.times == Times::Channel {
+    if request.time {
         series = series.with_time()?;
     }
     Ok(series)

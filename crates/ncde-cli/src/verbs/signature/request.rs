@@ -3,15 +3,17 @@
 use ncde_signature::Basis;
 
 use crate::args::{BasisName, Interpolation, Missing, SignatureArgs};
-use crate::error::Failure;
+use crate::error::{Failure, refuse};
 
 #[derive(Debug, Clone)]
 pub(super) struct Request {
     pub(super) depth: usize,
     pub(super) kind: Kind,
     pub(super) parts: Parts,
-    pub(super) times: Times,
-    pub(super) start: Start,
+    /// Whether the time is a channel.
+    pub(super) time: bool,
+    /// Whether an observation of zeros is put in front.
+    pub(super) basepoint: bool,
     pub(super) curve: Curve,
     pub(super) missing: Option<Missing>,
     /// The column or channel that holds the times.
@@ -32,20 +34,6 @@ pub(super) enum Parts {
     Windows(usize),
     /// From the start to each later observation.
     Prefixes,
-}
-
-/// Whether the time is a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Times {
-    Channel,
-    Apart,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Start {
-    AtFirst,
-    /// With an observation of zeros in front.
-    AtZero,
 }
 
 /// What happens between observations.
@@ -79,15 +67,12 @@ impl Request {
         };
         if matches!(curve, Curve::Rectilinear) {
             if !args.time {
-                return Err(Failure::Refused(
-                    "`--interpolation rectilinear` holds each value while the time moves on, so the time must be a channel; add `--time`".into(),
-                ));
+                refuse!(
+                    "`--interpolation rectilinear` holds each value while the time moves on, so the time must be a channel; add `--time`"
+                );
             }
             if args.missing == Some(Missing::Interpolate) {
-                return Err(Failure::Refused(
-                    "`--interpolation rectilinear` never looks ahead, `--missing interpolate` does; use `--missing forward`"
-                        .into(),
-                ));
+                refuse!("`--interpolation rectilinear` never looks ahead, `--missing interpolate` does; use `--missing forward`");
             }
         }
         Ok(Self {
@@ -98,8 +83,8 @@ impl Request {
                 None if args.stream => Parts::Prefixes,
                 None => Parts::Whole,
             },
-            times: if args.time { Times::Channel } else { Times::Apart },
-            start: if args.basepoint { Start::AtZero } else { Start::AtFirst },
+            time: args.time,
+            basepoint: args.basepoint,
             curve,
             missing: args.missing,
             times_column: args.times.clone(),
@@ -108,12 +93,12 @@ impl Request {
 
     /// How many channels the path has if the observations have so many.
     pub(super) fn channels(&self, observed: usize) -> usize {
-        observed + usize::from(self.times == Times::Channel)
+        observed + usize::from(self.time)
     }
 
     /// How many observations the path goes through if so many were made.
     pub(super) fn length(&self, observed: usize) -> usize {
-        observed + usize::from(self.start == Start::AtZero)
+        observed + usize::from(self.basepoint)
     }
 }
 

@@ -25,10 +25,7 @@ struct Json<'a> {
 pub(super) fn json(answer: &Answer) -> Result<(), Failure> {
     let array = &answer.rows.array;
     let json = Json { labels: answer.signature.labels(), shape: &array.shape, values: &array.data };
-    output::data(|out| {
-        serde_json::to_writer(&mut *out, &json)?;
-        writeln!(out)
-    })
+    output::json(&json)
 }
 
 pub(super) fn table(answer: &Answer) -> Result<(), Failure> {
@@ -36,7 +33,7 @@ pub(super) fn table(answer: &Answer) -> Result<(), Failure> {
     let text = if is_small { whole(answer) } else { summary(answer) };
     output::data(|out| out.write_all(text.as_bytes()))?;
     if !is_small {
-        output::talk("this is a summary; `--output FILE.npy`, .npz or .csv keeps all coordinates");
+        output::info("this is a summary; `--output FILE.npy`, .npz or .csv keeps all coordinates");
     }
     Ok(())
 }

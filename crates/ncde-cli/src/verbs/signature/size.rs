@@ -18,10 +18,10 @@ const STATES: u128 = 3;
 pub(super) fn check<T: Float>(request: &Request, observations: &Observations<'_, T>) -> Result<(), Failure> {
     let channels = request.channels(observations.channels);
     let depth = request.depth;
-    let refuse = |source| Failure::Signature { what: format!("`{}`", observations.name), source };
+    let refused = |source: ncde_signature::Error| Failure::Refused(format!("`{}`: {source}", observations.name));
     let Some(tensor) = coordinates(channels, depth) else {
         // Beyond counting: the library says how far.
-        return Shape::new(channels, depth).map(drop).map_err(refuse);
+        return Shape::new(channels, depth).map(drop).map_err(refused);
     };
     let wanted = match request.kind {
         Kind::Signature | Kind::Log(Basis::Expanded) => tensor,
@@ -30,7 +30,7 @@ pub(super) fn check<T: Float>(request: &Request, observations: &Observations<'_,
     };
     let increments = (request.length(observations.length) - 1) as u128;
     let pieces = request.curve.pieces() as u128;
-    let batch = observations.layout.batch() as u128;
+    let batch = observations.batch.unwrap_or(1) as u128;
     let rows = batch.saturating_mul(match request.parts {
         Parts::Whole => 1,
         Parts::Windows(size) => increments.div_ceil(size as u128),
@@ -43,19 +43,17 @@ pub(super) fn check<T: Float>(request: &Request, observations: &Observations<'_,
         .saturating_add(tensor.saturating_mul(STATES * threads))
         .saturating_add(steps.saturating_mul(channels as u128));
     let bytes = numbers.saturating_mul(size_of::<T>() as u128);
-    if let Some(shortage) = memory::shortage(bytes) {
-        let hint = match request.parts {
-            Parts::Whole => "lower `--depth` or drop channels",
-            Parts::Windows(_) => "lower `--depth` or widen `--window`",
-            Parts::Prefixes => "lower `--depth` or leave out `--stream`",
-        };
-        return Err(Failure::Refused(format!(
-            "`{}`: {channels} channels at depth {depth} make {rows} x {wanted} coordinates: {shortage}; {hint}",
-            observations.name,
-        )));
-    }
+    let hint = match request.parts {
+        Parts::Whole => "lower `--depth` or drop channels",
+        Parts::Windows(_) => "lower `--depth` or widen `--window`",
+        Parts::Prefixes => "lower `--depth` or leave out `--stream`",
+    };
+    let name = observations.name;
+    memory::check(bytes, |shortage| {
+        format!("`{name}`: {channels} channels at depth {depth} make {rows} x {wanted} coordinates: {shortage}; {hint}")
+    })?;
     if steps.saturating_mul(tensor) > LONG_WORK {
-        output::mention(&format!("computing {rows} results of {wanted} coordinates each"));
+        output::hint(&format!("computing {rows} results of {wanted} coordinates each"));
     }
     Ok(())
 }

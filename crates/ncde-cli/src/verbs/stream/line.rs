@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 pub(super) struct Observation {
     /// The name of its series; empty if it has none.
     pub(super) id: String,
-    /// When it was made.
     pub(super) time: When,
     /// NaN where a value is missing.
     pub(super) values: Vec<f64>,
@@ -22,7 +21,6 @@ pub(super) struct Observation {
     pub(super) end: bool,
 }
 
-/// When an observation was made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum When {
     At(f64),
@@ -47,7 +45,6 @@ pub(super) struct Reader {
     duplicates: Duplicates,
 }
 
-/// A line of JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Object {
@@ -67,8 +64,8 @@ const WANTED: &str = "wanted an object such as {\"id\": \"a\", \"time\": 0.5, \"
 
 impl Reader {
     pub(super) fn new(schema: Schema, options: ReadOptions) -> Self {
-        let own = schema.table.as_ref().map(|layout| layout.duplicates);
-        let duplicates = options.columns.duplicates.or(own).unwrap_or_default();
+        let in_training = schema.table.as_ref().map(|layout| layout.duplicates);
+        let duplicates = options.columns.duplicates.or(in_training).unwrap_or_default();
         let has_statics = !schema.statics.is_empty();
         Self { format: Format::Unknown, lines: LineReader::new(schema, options), has_statics, duplicates }
     }

@@ -6,16 +6,15 @@ use ncde_runtime::{Beyond, Model, Prediction, Series};
 
 use super::line::{Observation, When};
 
-/// A model and the series it follows.
 pub(super) struct Live {
     model: Model,
-    series: HashMap<String, Own>,
+    series: HashMap<String, SeriesState>,
     /// Whether something happened since the series were last saved.
     pub(super) changed: bool,
 }
 
 /// One series, and what was said of it.
-struct Own {
+struct SeriesState {
     series: Series,
     /// That it is longer than those of training.
     said_long: bool,
@@ -24,7 +23,7 @@ struct Own {
 }
 
 /// What there is to say after an observation.
-pub(super) struct Said {
+pub(super) struct Reply {
     pub(super) time: f64,
     pub(super) prediction: Prediction,
     /// Where the series lies beyond what was seen in training: `length`, `duration`, or a channel.
@@ -35,7 +34,7 @@ pub(super) struct Said {
 
 impl Live {
     pub(super) fn new(model: Model, saved: HashMap<String, Series>) -> Self {
-        Self { model, series: saved.into_iter().map(|(id, series)| (id, Own::new(series))).collect(), changed: false }
+        Self { model, series: saved.into_iter().map(|(id, series)| (id, SeriesState::new(series))).collect(), changed: false }
     }
 
     pub(super) fn model(&self) -> &Model {
@@ -44,21 +43,21 @@ impl Live {
 
     /// All series by id, to be saved.
     pub(super) fn all(&self) -> impl Iterator<Item = (&String, &Series)> {
-        self.series.iter().map(|(id, own)| (id, &own.series))
+        self.series.iter().map(|(id, state)| (id, &state.series))
     }
 
     /// Whether the series has an observation of this time, its last one.
     pub(super) fn has(&self, line: &Observation) -> bool {
-        let last = self.series.get(&line.id).and_then(|own| own.series.time());
+        let last = self.series.get(&line.id).and_then(|state| state.series.time());
         matches!(line.time, When::At(time) if last == Some(time)) && !line.end
     }
 
     /// Takes one observation; nothing is said if the line only ends a series. A line that is refused changes nothing.
-    pub(super) fn take(&mut self, line: &Observation) -> Result<Option<Said>, String> {
+    pub(super) fn take(&mut self, line: &Observation) -> Result<Option<Reply>, String> {
         let words = |e: ncde_runtime::Error| e.to_string();
         let time = match line.time {
             When::At(time) => time,
-            When::Next => self.series.get(&line.id).map_or(0.0, |own| own.series.observations() as f64),
+            When::Next => self.series.get(&line.id).map_or(0.0, |state| state.series.observations() as f64),
             When::Never => {
                 self.series.remove(&line.id).ok_or_else(|| format!("there is no series `{}` to end", line.id))?;
                 self.changed = true;
@@ -66,24 +65,24 @@ impl Live {
             }
         };
         let unsaid = line.statics.is_none() && !self.model.spec().statics.is_empty() && !self.series.contains_key(&line.id);
-        let (own, prediction) = match self.series.get_mut(&line.id) {
-            Some(own) => {
-                let prediction = self.model.step(&mut own.series, time, &line.values).map_err(words)?;
-                (own, prediction)
+        let (state, prediction) = match self.series.get_mut(&line.id) {
+            Some(state) => {
+                let prediction = self.model.step(&mut state.series, time, &line.values).map_err(words)?;
+                (state, prediction)
             }
             None => {
                 let missing = vec![f64::NAN; self.model.spec().statics.len()];
                 let mut series = self.model.start(line.statics.as_deref().unwrap_or(&missing)).map_err(words)?;
                 let prediction = self.model.step(&mut series, time, &line.values).map_err(words)?;
-                (self.series.entry(line.id.clone()).or_insert(Own::new(series)), prediction)
+                (self.series.entry(line.id.clone()).or_insert(SeriesState::new(series)), prediction)
             }
         };
         self.changed = true;
-        let beyond = self.model.beyond(&own.series, &line.values);
+        let beyond = self.model.beyond(&state.series, &line.values);
         let (names, warning) = if beyond.is_none() {
             (Vec::new(), None)
         } else {
-            (names(&self.model, &beyond), own.warn(&self.model, &line.id, &beyond))
+            (names(&self.model, &beyond), state.warn(&self.model, &line.id, &beyond))
         };
         if line.end {
             self.series.remove(&line.id);
@@ -93,7 +92,7 @@ impl Live {
             (Some(one), Some(other)) => Some(format!("{one}\n{other}")),
             (one, other) => one.or(other),
         };
-        Ok(Some(Said { time, prediction, beyond: names, warning }))
+        Ok(Some(Reply { time, prediction, beyond: names, warning }))
     }
 }
 
@@ -104,7 +103,7 @@ fn names(model: &Model, beyond: &Beyond) -> Vec<String> {
     ways.chain(beyond.channels.iter().map(|&i| model.spec().channels[i].clone())).collect()
 }
 
-impl Own {
+impl SeriesState {
     fn new(series: Series) -> Self {
         Self { series, said_long: false, said_outside: false }
     }

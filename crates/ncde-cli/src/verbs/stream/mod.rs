@@ -20,7 +20,7 @@ use crate::args::{BadLine, StreamArgs};
 use crate::error::Failure;
 use crate::{output, schema};
 use line::{Observation, Reader};
-use live::{Live, Said};
+use live::{Live, Reply};
 use state::Keeper;
 use write::Writer;
 
@@ -78,11 +78,11 @@ fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
             };
             match result {
                 Ok(None) => {}
-                Ok(Some((id, said))) => {
+                Ok(Some((id, reply))) => {
                     let writer = writer.get_or_insert_with(|| Writer::new(&spec, next.is_csv));
-                    writer.write(&mut out, &id, &said).map_err(Failure::Stdout)?;
-                    if let Some(warning) = said.warning {
-                        output::talk(&warning);
+                    writer.write(&mut out, &id, &reply).map_err(Failure::Stdout)?;
+                    if let Some(warning) = reply.warning {
+                        output::info(&warning);
                     }
                 }
                 Err(problem) => {
@@ -92,7 +92,7 @@ fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
                         out.flush().map_err(Failure::Stdout)?;
                         return Err(Failure::Refused(message));
                     }
-                    output::talk(&message);
+                    output::info(&message);
                 }
             }
         }
@@ -100,17 +100,17 @@ fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
     parser.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(|e| read_failure(&e))?;
     out.flush().map_err(Failure::Stdout)?;
     if bad > 0 {
-        output::talk(&format!("{bad} of {number} lines were skipped"));
+        output::info(&format!("{bad} of {number} lines were skipped"));
     }
     Ok(())
 }
 
 /// Takes an observation, unless it repeats the time of the last one and is left out, or the reason why that cannot be.
-fn take(live: &mut Live, leaves_out: &Result<bool, String>, observation: Observation) -> Result<Option<(String, Said)>, String> {
+fn take(live: &mut Live, leaves_out: &Result<bool, String>, observation: Observation) -> Result<Option<(String, Reply)>, String> {
     if live.has(&observation) && leaves_out.clone()? {
         return Ok(None);
     }
-    Ok(live.take(&observation)?.map(|said| (observation.id, said)))
+    Ok(live.take(&observation)?.map(|reply| (observation.id, reply)))
 }
 
 /// Reads and parses until the input ends, or nobody wants to know. What is parsed is handed over before the next line is waited for.
@@ -134,7 +134,7 @@ fn parse(mut reader: Reader, sender: &SyncSender<Lines>) -> std::io::Result<()> 
         if long {
             skip_line(&mut input)?;
         }
-        parsed.push(if long { Err(format!("longer than {LONGEST} bytes")) } else { reader.read(&text, output::talk) });
+        parsed.push(if long { Err(format!("longer than {LONGEST} bytes")) } else { reader.read(&text, output::info) });
     }
 }
 

@@ -56,24 +56,24 @@ impl Keeper {
     /// # Errors
     /// If nothing can be written there: better now than after a day.
     pub(super) fn start(path: &Path, live: &Arc<Mutex<Live>>, every: Duration) -> Result<Self, Failure> {
-        let own = Self { path: path.into(), live: live.clone(), writing: Arc::new(Mutex::new(())) };
-        own.beside()?;
-        let last = own.clone();
-        let ended = signals::before_end(move || last.save_or_say());
+        let keeper = Self { path: path.into(), live: live.clone(), writing: Arc::new(Mutex::new(())) };
+        keeper.temporary()?;
+        let last = keeper.clone();
+        let ended = signals::before_end(move || last.save_or_report());
         ended.map_err(|e| Failure::Refused(format!("cannot wait for signals: {e}")))?;
-        let sometimes = own.clone();
+        let periodic = keeper.clone();
         thread::spawn(move || {
             loop {
                 thread::sleep(every);
-                sometimes.save_or_say();
+                periodic.save_or_report();
             }
         });
-        Ok(own)
+        Ok(keeper)
     }
 
-    fn save_or_say(&self) {
+    fn save_or_report(&self) {
         if let Err(failure) = self.save() {
-            output::talk(&format!("error: {failure}"));
+            output::info(&format!("error: {failure}"));
         }
     }
 
@@ -89,12 +89,12 @@ impl Keeper {
             let series: BTreeMap<&String, &Series> = live.all().collect();
             serde_json::to_vec(&Saved { model: live.model().spec().weights.crc32, series }).map_err(|e| self.failed(e.into()))?
         };
-        let mut file = self.beside()?;
+        let mut file = self.temporary()?;
         file.write_all(&bytes).and_then(|()| file.finish()).map_err(|e| self.failed(e))
     }
 
     /// A file in the same folder, gone if it is not finished.
-    fn beside(&self) -> Result<Whole, Failure> {
+    fn temporary(&self) -> Result<Whole, Failure> {
         Whole::create(&self.path).map_err(|e| self.failed(e))
     }
 

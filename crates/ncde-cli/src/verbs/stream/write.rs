@@ -3,11 +3,9 @@
 use std::io::{self, Write};
 
 use ncde_runtime::{ModelSpec, Prediction, Task};
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
 
-use super::live::Said;
-use crate::verbs::ahead;
+use super::live::Reply;
+use crate::verbs::ahead::{self, Row};
 use crate::verbs::predict::columns;
 
 pub(super) struct Writer {
@@ -21,10 +19,12 @@ impl Writer {
         Self { spec: spec.clone(), csv, begun: false }
     }
 
-    pub(super) fn write(&mut self, out: &mut impl Write, id: &str, said: &Said) -> io::Result<()> {
-        let Said { time, prediction, .. } = said;
+    pub(super) fn write(&mut self, out: &mut impl Write, id: &str, reply: &Reply) -> io::Result<()> {
+        let Reply { time, prediction, beyond, .. } = reply;
         if !self.csv {
-            serde_json::to_writer(&mut *out, &Line { id, said, spec: &self.spec })?;
+            let id = (!id.is_empty()).then_some(id);
+            let row = Row { spec: &self.spec, id, time: *time, is_timed: true, prediction, max_horizon: usize::MAX, beyond };
+            serde_json::to_writer(&mut *out, &row)?;
             return out.write_all(b"\n");
         }
         if !self.begun {
@@ -85,50 +85,6 @@ fn quoted(out: &mut impl Write, text: &str) -> io::Result<()> {
         return write!(out, "\"{}\"", text.replace('"', "\"\""));
     }
     out.write_all(text.as_bytes())
-}
-
-struct Line<'a> {
-    id: &'a str,
-    said: &'a Said,
-    spec: &'a ModelSpec,
-}
-
-impl Serialize for Line<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        if !self.id.is_empty() {
-            map.serialize_entry("id", self.id)?;
-        }
-        map.serialize_entry("time", &self.said.time)?;
-        match (&self.said.prediction, &self.spec.task) {
-            (Prediction::Class { class, probabilities }, Task::Classification { classes, .. }) => {
-                map.serialize_entry("prediction", &classes[*class])?;
-                map.serialize_entry("probabilities", &Named { names: classes, values: probabilities })?;
-            }
-            (Prediction::Value(value), _) => map.serialize_entry("prediction", value)?,
-            (Prediction::Values(values), Task::Forecast(forecast)) => {
-                let all: Vec<_> = ahead::horizons(self.spec, forecast, self.said.time, values).collect();
-                map.serialize_entry("forecast", &all)?;
-            }
-            (Prediction::Class { .. } | Prediction::Values(_), _) => {}
-        }
-        if !self.said.beyond.is_empty() {
-            map.serialize_entry("beyond", &self.said.beyond)?;
-        }
-        map.end()
-    }
-}
-
-/// Numbers by name.
-struct Named<'a> {
-    names: &'a [String],
-    values: &'a [f64],
-}
-
-impl Serialize for Named<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.names.iter().zip(self.values))
-    }
 }
 
 #[cfg(test)]

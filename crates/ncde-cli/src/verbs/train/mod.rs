@@ -12,7 +12,7 @@ use ncde_report::RunRecord;
 use ncde_tune::quoted;
 
 use crate::args::{Device, SettingArgs, TrainArgs};
-use crate::error::Failure;
+use crate::error::{Failure, refuse};
 use crate::verbs::report;
 use crate::{output, schema, signals, threads};
 use progress::Progress;
@@ -29,7 +29,6 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     }
 }
 
-/// What a run left.
 pub(crate) struct Trained {
     pub(crate) record: RunRecord,
     directory: PathBuf,
@@ -48,9 +47,9 @@ pub(crate) fn train(args: &TrainArgs, words: &[String]) -> Result<Option<Trained
         let run = Run::new(&config, train, test);
         // What is learned comes first; where nothing can be, how the file was read says why.
         if let Ok(run) = &run {
-            output::talk(&labels.task(run.spec()));
+            output::info(&labels.task(run.spec()));
         }
-        told.iter().for_each(|line| output::talk(line));
+        told.iter().for_each(|line| output::info(line));
         let run = run?.with_schema(layout).with_device(device);
         if args.print_config {
             output::data(|out| out.write_all(run.config().explained().as_bytes()))?;
@@ -75,18 +74,30 @@ pub(crate) fn device(device: Device) -> Result<ncde_train::Device, Failure> {
 
 /// Where the run is: the directory of `--out`, or of `--resume`; none if it is to be found.
 fn directory(args: &TrainArgs) -> Result<Option<PathBuf>, Failure> {
-    match (&args.out, &args.resume) {
-        (Some(out), Some(Some(resumed))) if out != resumed => Err(Failure::Refused(format!(
-            "`--out {}` and `--resume {}` are two directories; a run goes on where it was begun",
+    let directory = named_directory("run", args.out.as_deref(), args.resume.as_ref())?;
+    if let (None, Some(resumed)) = (&args.out, &directory)
+        && !resumed.join(CONFIG).exists()
+    {
+        refuse!("`{}` holds no run that could be resumed: there is no `{CONFIG}`", resumed.display());
+    }
+    Ok(directory.map(Path::to_path_buf))
+}
+
+/// The directory that `--out` or `--resume` names, of a `what`; none if neither does.
+pub(crate) fn named_directory<'a>(
+    what: &str,
+    out: Option<&'a Path>,
+    resume: Option<&'a Option<PathBuf>>,
+) -> Result<Option<&'a Path>, Failure> {
+    match (out, resume) {
+        (Some(out), Some(Some(resumed))) if out != resumed => refuse!(
+            "`--out {}` and `--resume {}` are two directories; a {what} goes on where it was begun",
             out.display(),
             resumed.display()
-        ))),
-        (None, Some(Some(resumed))) if !resumed.join(CONFIG).exists() => {
-            Err(Failure::Refused(format!("`{}` holds no run that could be resumed: there is no `{CONFIG}`", resumed.display())))
-        }
-        (None, Some(None)) => Err(Failure::Refused("which run goes on? name its directory: `--resume DIR`".into())),
-        (Some(out), _) | (None, Some(Some(out))) => Ok(Some(out.clone())),
-        (None, None) => Ok(None),
+        ),
+        (None, Some(None)) => refuse!("which {what} goes on? name its directory: `--resume DIR`"),
+        (None, Some(Some(resumed))) => Ok(Some(resumed)),
+        (out, _) => Ok(out),
     }
 }
 
@@ -94,7 +105,7 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs, words: &[String]) -> R
     let run = match run.settings().is_closed_form() {
         // Solved in a moment, with nothing to go on from: a signal ends it as it ends any program.
         true => run,
-        false => run.stopped_by(signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?),
+        false => run.stopped_by(signals::flag()?),
     };
     let settings = run.settings();
     let (what, [train, validation, test]) = match run.observations() {
@@ -103,16 +114,16 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs, words: &[String]) -> R
     };
     let by_time = if run.cuts().is_some() { ", split by time" } else { "" };
     let model = format!("{}: {}", run.spec().name, run.spec().detail());
-    output::talk(&format!("{train} {what} to train on, {validation} to validate, {test} to test{by_time}; {model}"));
+    output::info(&format!("{train} {what} to train on, {validation} to validate, {test} to test{by_time}; {model}"));
     for warning in run.warnings() {
-        output::complain(&format!("warning: {warning}"));
+        output::warn(&format!("warning: {warning}"));
     }
     let command = std::iter::once("ncde".to_owned()).chain(words.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ");
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut progress = Progress::new(args.json, (!settings.is_closed_form()).then_some(settings.plan.steps), &settings.metric);
     let request = TrainRequest { directory, resume: args.resume.is_some(), command: &command, started: &started };
     let result = run.train(&request, &mut watching(|event| progress.show(&event)));
-    progress.finish();
+    progress.bar.finish_and_clear();
     let Outcome { record, already } = result.map_err(|error| match error {
         ncde_train::Error::Interrupted { .. } => Failure::Interrupted(format!(
             "{error}; go on with\n  ncde train --resume {}",
@@ -121,22 +132,18 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs, words: &[String]) -> R
         other => other.into(),
     })?;
     if already {
-        output::talk(&format!("`{}` is already finished: nothing to do", directory.display()));
+        output::info(&format!("`{}` is already finished: nothing to do", directory.display()));
     }
     let page = report::write_in(directory, &record)?;
     Ok(Trained { record, directory: directory.into(), page })
 }
 
-/// Prints a finished run.
 fn show(Trained { record, directory, page }: &Trained, json: bool) -> Result<(), Failure> {
     if json {
-        let mut line = serde_json::json!({
+        return output::json(&serde_json::json!({
             "event": "finished", "steps": record.steps, "seconds": record.seconds, "stopped": record.stopped,
-            "directory": directory, "report": page,
-        });
-        line["validation"] = serde_json::to_value(&record.validation).unwrap_or_default();
-        line["test"] = serde_json::to_value(&record.test).unwrap_or_default();
-        return output::data(|out| writeln!(out, "{line}"));
+            "directory": directory, "report": page, "validation": record.validation, "test": record.test,
+        }));
     }
     if output::is_quiet() {
         return Ok(());
@@ -160,13 +167,11 @@ fn config(args: &TrainArgs, directory: Option<&Path>) -> Result<Config, Failure>
     Ok(config)
 }
 
-/// The settings in a file.
 pub(crate) fn read_config(path: &Path) -> Result<Config, Failure> {
     let text = std::fs::read_to_string(path).map_err(|e| Failure::Refused(format!("cannot read `{}`: {e}", path.display())))?;
     Config::from_toml(&text).map_err(|e| Failure::Refused(format!("`{}`: {e}", path.display())))
 }
 
-/// Sets what flags say.
 pub(crate) fn set(config: &mut Config, args: &SettingArgs) -> Result<(), Failure> {
     let paths = [
         (&mut config.data.train, &args.data),
@@ -175,9 +180,9 @@ pub(crate) fn set(config: &mut Config, args: &SettingArgs) -> Result<(), Failure
         (&mut config.data.test_labels, &args.test_labels),
         (&mut config.data.parts, &args.split),
     ];
-    for (own, asked) in paths {
-        if asked.is_some() {
-            own.clone_from(asked);
+    for (setting, flag) in paths {
+        if flag.is_some() {
+            setting.clone_from(flag);
         }
     }
     if let Some(model) = &args.model {

@@ -3,6 +3,8 @@
 use ncde_data::{Layout, Role, Targets};
 use ncde_runtime::{At, ModelSpec, Task};
 
+use crate::words::{horizons, listed, one_or};
+
 /// The most classes or channels that are named.
 const MAX_NAMES: usize = 4;
 
@@ -38,28 +40,19 @@ impl Labels {
         match &spec.task {
             Task::Classification { classes, .. } => {
                 let instead = self.whole.map_or("", |_| "; numbers instead: --set task=regression");
-                format!("classification{column}{place}: {} classes, {}{instead}", classes.len(), names(classes))
+                format!("classification{column}{place}: {} classes, {}{instead}", classes.len(), listed(classes, MAX_NAMES))
             }
             Task::Regression { target, .. } => {
                 let target = self.column.as_deref().unwrap_or(target);
                 let instead = self.whole.map_or(String::new(), |count| {
-                    let numbers = if count == 1 { "number" } else { "numbers" };
+                    let numbers = one_or(count, "number", "numbers");
                     format!(" ({count} whole {numbers}); classes instead: --set task=classification")
                 });
                 format!("regression of `{target}`{place}{instead}")
             }
             Task::Forecast(forecast) => {
-                let (first, last) = forecast.horizons().into_inner();
-                let ahead = if first == last { last.to_string() } else { format!("{first} to {last}") };
-                format!("forecast of {}, {ahead} ahead", names(&spec.channels))
+                format!("forecast of {}, {} ahead", listed(&spec.channels, MAX_NAMES), horizons(forecast))
             }
         }
     }
-}
-
-/// Some names, and how many there are more.
-fn names(all: &[String]) -> String {
-    let shown: Vec<String> = all.iter().take(MAX_NAMES).map(|name| format!("`{name}`")).collect();
-    let more = all.len().saturating_sub(MAX_NAMES);
-    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ncde_experiment::Mean;
-use ncde_report::RunRecord;
+use ncde_report::{Metrics, RunRecord};
 use ncde_train::Config;
 use ncde_tune::Sweep;
 
@@ -12,10 +12,8 @@ use super::standings::Row;
 use crate::error::Failure;
 use crate::table::short;
 
-/// The file with its settings.
 pub(super) const FILE: &str = "best.toml";
 
-/// The best trial.
 pub(super) struct Best {
     pub(super) records: Vec<RunRecord>,
     /// Metrics of the test part over its runs.
@@ -24,7 +22,6 @@ pub(super) struct Best {
     pub(super) headline: Option<(&'static str, Mean)>,
 }
 
-/// Reads its runs.
 pub(super) fn read(folder: &Folder, sweep: &Sweep, row: &Row) -> Result<Best, Failure> {
     let mut records = Vec::new();
     for run in sweep.runs_of(row.standing.trial) {
@@ -32,15 +29,16 @@ pub(super) fn read(folder: &Folder, sweep: &Sweep, row: &Row) -> Result<Best, Fa
             records.push(*record);
         }
     }
-    let names = records.first().and_then(|record| record.test.as_ref()).map_or(&[][..], |metrics| metrics.names());
+    let tested = records.first().and_then(|record| record.test.as_ref());
     let mean = |name: &str| {
         let values: Option<Vec<f64>> = records.iter().map(|record| record.test.as_ref()?.get(name)).collect();
         Mean::of(&values?)
     };
-    let test: BTreeMap<&'static str, Mean> = names.iter().filter_map(|&name| Some((name, mean(name)?))).collect();
-    let usual = records.first().and_then(|record| record.test.as_ref()).map(|metrics| metrics.headline().0);
-    let asked = test.keys().copied().find(|name| *name == sweep.metric && *name != "loss");
-    let headline = asked.or(usual).and_then(|name| Some((name, *test.get(name)?)));
+    let test: BTreeMap<&'static str, Mean> =
+        tested.map_or_else(Vec::new, Metrics::names).into_iter().filter_map(|name| Some((name, mean(name)?))).collect();
+    let usual = tested.map(|metrics| metrics.headline().0);
+    let requested = test.keys().copied().find(|name| *name == sweep.metric && *name != "loss");
+    let headline = requested.or(usual).and_then(|name| Some((name, *test.get(name)?)));
     Ok(Best { records, test, headline })
 }
 

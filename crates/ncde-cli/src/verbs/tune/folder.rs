@@ -16,9 +16,11 @@ use ncde_files::Lock;
 use ncde_report::RunRecord;
 use ncde_train::Config;
 use ncde_tune::{Run, Sweep};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Failure;
+use crate::error::{Failure, refuse};
+use crate::output;
 
 const SWEEP: &str = "sweep.json";
 const BASE: &str = "base.toml";
@@ -27,21 +29,17 @@ const ATTEMPTS: &str = "attempts.jsonl";
 const CLAIM: &str = ".claim";
 const RECORD: &str = "run.json";
 
-/// The directory of a search.
 pub(super) struct Folder {
     pub(super) path: PathBuf,
 }
 
-/// How a run stands.
 pub(super) enum State {
     /// Not done, or not to its end.
     Open,
     Finished(Box<RunRecord>),
-    /// And why.
     Failed(String),
 }
 
-/// Why a run has no model.
 #[derive(Serialize, Deserialize)]
 struct Failed {
     reason: String,
@@ -54,23 +52,29 @@ impl Folder {
         Ok(Self { path })
     }
 
-    /// The search that it holds.
     pub(super) fn sweep(&self) -> Result<Sweep, Failure> {
-        let path = self.path.join(SWEEP);
-        if !path.exists() {
-            return Err(Failure::Refused(format!("`{}` holds no search: there is no `{SWEEP}`", self.path.display())));
-        }
-        let broken = |e: &dyn std::fmt::Display| Failure::Refused(format!("`{}` cannot be read: {e}", path.display()));
-        let bytes = ncde_files::read_plain(&path).map_err(|e| broken(&e))?;
-        let sweep: Sweep = serde_json::from_slice(&bytes).map_err(|e| broken(&e))?;
+        let Some(sweep) = self.read::<Sweep>(SWEEP)? else {
+            refuse!("`{}` holds no search: there is no `{SWEEP}`", self.path.display())
+        };
         if sweep.format > Sweep::FORMAT {
-            return Err(broken(&format!(
-                "its format is {}, but this version reads up to {}; update ncde",
+            refuse!(
+                "`{}` cannot be read: its format is {}, but this version reads up to {}; update ncde",
+                self.path.join(SWEEP).display(),
                 sweep.format,
                 Sweep::FORMAT
-            )));
+            );
         }
         Ok(sweep)
+    }
+
+    /// A JSON file in it; none if it is not there.
+    pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
+        let path = self.path.join(name);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let value = ncde_files::read_plain(&path).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
+        value.map(Some).map_err(|e| Failure::Refused(format!("`{}` cannot be read: {e}", path.display())))
     }
 
     pub(super) fn holds_search(&self) -> bool {
@@ -86,23 +90,18 @@ impl Folder {
         self.write(SWEEP, &(json(sweep)? + "\n"))
     }
 
-    /// The settings that its runs share.
     pub(super) fn base(&self) -> PathBuf {
         self.path.join(BASE)
     }
 
-    /// Writes a file in it.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let path = self.path.join(name);
-        ncde_files::write_whole(&path, text.as_bytes()).map_err(|source| Failure::Write { path, source })
+        output::file(&self.path.join(name), text)
     }
 
-    /// The directory of a run.
     pub(super) fn run(&self, run: Run) -> PathBuf {
         self.path.join("runs").join(Sweep::name(run))
     }
 
-    /// Where the talk of a run goes.
     pub(super) fn log(&self, run: Run) -> PathBuf {
         self.path.join("logs").join(format!("{}.txt", Sweep::name(run)))
     }
@@ -134,7 +133,6 @@ impl Folder {
         }
     }
 
-    /// Whether a process is at a run.
     pub(super) fn is_claimed(&self, run: Run) -> bool {
         let path = self.run(run).join(CLAIM);
         path.exists() && Lock::on(&path).is_ok_and(|lock| lock.is_none())
@@ -162,11 +160,8 @@ impl Folder {
         }
     }
 
-    /// Keeps the reason why a run failed.
     pub(super) fn fail(&self, run: Run, reason: &str) -> Result<(), Failure> {
-        let path = self.run(run).join(FAILED);
-        let text = json(&Failed { reason: reason.into() })?;
-        ncde_files::write_whole(&path, text.as_bytes()).map_err(|source| Failure::Write { path, source })
+        output::file(&self.run(run).join(FAILED), &json(&Failed { reason: reason.into() })?)
     }
 
     /// Forgets why a run failed, so that it is done again.

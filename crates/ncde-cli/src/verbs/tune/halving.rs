@@ -15,13 +15,11 @@ use crate::output;
 
 const FILE: &str = "halving.json";
 
-/// What was decided.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Rungs {
     rungs: Vec<Decided>,
 }
 
-/// At the end of a rung.
 #[derive(Serialize, Deserialize)]
 struct Decided {
     steps: usize,
@@ -29,7 +27,6 @@ struct Decided {
     trials: Vec<Scored>,
 }
 
-/// What a trial reached.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Scored {
     /// Its place, from 0.
@@ -48,26 +45,18 @@ impl Scored {
 
 impl Rungs {
     pub(super) fn read(folder: &Folder) -> Result<Self, Failure> {
-        let path = folder.path.join(FILE);
-        if !path.exists() {
-            return Ok(Self::default());
-        }
-        let wrong = |e: &dyn std::fmt::Display| Failure::Refused(format!("`{}` cannot be read: {e}", path.display()));
-        let bytes = ncde_files::read_plain(&path).map_err(|e| wrong(&e))?;
-        serde_json::from_slice(&bytes).map_err(|e| wrong(&e))
+        Ok(folder.read(FILE)?.unwrap_or_default())
     }
 
     /// The last rung that a trial has finished, and what it reached there.
     pub(super) fn last_of(&self, trial: usize) -> Option<(usize, &Scored)> {
-        let of = |decided: &'_ Decided| decided.trials.iter().position(|scored| scored.trial == trial);
-        let rungs = self.rungs.iter().enumerate().rev();
-        rungs.filter_map(|(rung, decided)| Some((rung, &decided.trials[of(decided)?]))).next()
+        let scored = |decided: &'_ Decided| decided.trials.iter().position(|scored| scored.trial == trial);
+        self.rungs.iter().enumerate().rev().find_map(|(rung, decided)| Some((rung, &decided.trials[scored(decided)?])))
     }
 
-    /// Who goes on after a rung.
-    fn kept(&self, rung: usize, count: usize) -> Vec<usize> {
-        let own = self.rungs.get(rung).map_or(&[][..], |decided| &decided.trials);
-        own.iter().filter(|scored| scored.value.is_some()).take(count).map(|scored| scored.trial).collect()
+    fn survivors(&self, rung: usize, count: usize) -> Vec<usize> {
+        let trials = self.rungs.get(rung).map_or(&[][..], |decided| &decided.trials);
+        trials.iter().filter(|scored| scored.value.is_some()).take(count).map(|scored| scored.trial).collect()
     }
 }
 
@@ -77,13 +66,13 @@ pub(super) fn work(pool: &Pool<'_>, sweep: &Sweep, progress: &mut Progress<'_>) 
     let mut alive: Vec<usize> = (0..sweep.trials.len()).collect();
     for (k, rung) in sweep.rungs.iter().enumerate() {
         if k > 0 {
-            alive = decided.kept(k - 1, rung.trials);
+            alive = decided.survivors(k - 1, rung.trials);
         }
         if decided.rungs.len() > k {
             continue;
         }
         let runs: Vec<_> = alive.iter().flat_map(|&trial| sweep.runs_of(trial)).collect();
-        output::talk(&format!("rung {} of {}: {} trials to step {}", k + 1, sweep.rungs.len(), alive.len(), rung.steps));
+        output::info(&format!("rung {} of {}: {} trials to step {}", k + 1, sweep.rungs.len(), alive.len(), rung.steps));
         progress.expect(runs.len());
         if !pool.work(&runs, Some(rung.steps), &mut |ended| progress.show(&ended))? {
             return Ok(false);

@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 use ncde_tune::{Job, Method, Sweep, hyperqueue, quoted, slurm};
 
 use crate::args::{Device, Engine, SettingArgs, TuneArgs};
-use crate::error::Failure;
+use crate::error::{Failure, refuse};
+use crate::verbs::train::{self, device, named_directory, read_config};
 use crate::{output, signals};
 use folder::Folder;
 use plan::Plan;
@@ -35,12 +36,12 @@ pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
         return worker::only(&Folder::new(out)?, name, args);
     }
     // A device that is not there is known before anything runs.
-    crate::verbs::train::device(args.device)?;
+    device(args.device)?;
     let (folder, sweep, _lock) = prepare(args)?;
     if let Some(engine) = args.emit {
         return emit(&folder, &sweep, engine, args);
     }
-    let stop = signals::flag().map_err(|e| Failure::Refused(format!("cannot listen to signals: {e}")))?;
+    let stop = signals::flag()?;
     let jobs = args.jobs.unwrap_or(1);
     let all = args.threads.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
     let pool = Pool { folder: &folder, jobs, threads: (all / jobs).max(1), stop, retry: args.retry };
@@ -52,12 +53,12 @@ pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
             pool.work(&runs, None, &mut |ended| progress.show(&ended))
         }
     };
-    progress.finish();
+    progress.bar.finish_and_clear();
     if !worked? {
         return Err(Failure::Interrupted(format!(
             "interrupted after {} of {} runs; all that was done is saved. Go on with\n  ncde tune --resume {}{}",
-            progress.done(),
-            progress.all(),
+            progress.done,
+            progress.all,
             quoted(&folder.path.display().to_string()),
             args.jobs.map_or(String::new(), |jobs| format!(" --jobs {jobs}")),
         )));
@@ -67,18 +68,8 @@ pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
 
 /// The search that is asked for, in its directory, which is this process's from here on.
 fn prepare(args: &TuneArgs) -> Result<(Folder, Sweep, ncde_files::Lock), Failure> {
-    let resumed = match (&args.out, &args.resume) {
-        (Some(out), Some(Some(resumed))) if out != resumed => {
-            return Err(Failure::Refused(format!(
-                "`--out {}` and `--resume {}` are two directories; a search goes on where it was begun",
-                out.display(),
-                resumed.display()
-            )));
-        }
-        (None, Some(None)) => return Err(Failure::Refused("which search goes on? name its directory: `--resume DIR`".into())),
-        (_, Some(Some(directory))) | (Some(directory), Some(None)) => Some(directory),
-        (_, None) => None,
-    };
+    let named = named_directory("search", args.out.as_deref(), args.resume.as_ref())?;
+    let resumed = named.filter(|_| args.resume.is_some());
     if let Some(directory) = resumed.filter(|_| args.grid.is_none() && args.vary.is_empty()) {
         let more = args.settings != SettingArgs::default()
             || args.seeds.is_some()
@@ -86,10 +77,9 @@ fn prepare(args: &TuneArgs) -> Result<(Folder, Sweep, ncde_files::Lock), Failure
             || args.trials.is_some()
             || args.method.is_some();
         if more {
-            return Err(Failure::Refused(
+            refuse!(
                 "what a search does is in its directory; to add to it, give the whole command again, with `--grid` or `--vary`"
-                    .into(),
-            ));
+            );
         }
         let folder = Folder::new(directory)?;
         let sweep = folder.sweep()?;
@@ -97,25 +87,23 @@ fn prepare(args: &TuneArgs) -> Result<(Folder, Sweep, ncde_files::Lock), Failure
         return Ok((folder, sweep, lock));
     }
     let Plan { sweep, base } = plan::plan(args)?;
-    let directory = args.out.clone().or(resumed.cloned()).unwrap_or_else(|| unused(args));
+    let directory = named.map_or_else(|| unused(args), Path::to_path_buf);
     let folder = Folder::new(&directory)?;
     if resumed.is_none() && folder.holds_search() {
-        return Err(Failure::Refused(format!(
-            "`{}` holds a search; go on with it (`--resume`), or name another directory (`--out DIR`)",
-            directory.display()
-        )));
+        refuse!("`{}` holds a search; go on with it (`--resume`), or name another directory (`--out DIR`)", directory.display());
     }
     let lock = folder.claim()?;
     if folder.holds_search() {
         sweep.goes_on(&folder.sweep()?)?;
-        let begun = crate::verbs::train::read_config(&folder.base())?.to_toml();
+        let begun = read_config(&folder.base())?.to_toml();
         let now = base.to_toml();
-        let differs = |one: &str, other: &str| one.lines().find(|line| !other.lines().any(|own| own == *line)).map(str::to_owned);
+        let differs =
+            |one: &str, other: &str| one.lines().find(|line| !other.lines().any(|known| known == *line)).map(str::to_owned);
         if let Some(line) = differs(&begun, &now).or_else(|| differs(&now, &begun)) {
-            return Err(Failure::Refused(format!(
+            refuse!(
                 "`{}` was begun with other settings (`{line}`); give the same to go on, or another directory (`--out DIR`)",
                 directory.display()
-            )));
+            );
         }
     }
     folder.begin(&sweep, &base)?;
@@ -126,16 +114,14 @@ fn prepare(args: &TuneArgs) -> Result<(Folder, Sweep, ncde_files::Lock), Failure
 fn unused(args: &TuneArgs) -> PathBuf {
     let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = args.settings.data.as_ref().and_then(stem).or_else(|| args.grid.as_ref().and_then(stem));
-    crate::verbs::train::unused(Path::new("sweeps"), &name.unwrap_or_else(|| "demo".into()))
+    train::unused(Path::new("sweeps"), &name.unwrap_or_else(|| "demo".into()))
 }
 
-/// Writes a job for an engine.
 fn emit(folder: &Folder, sweep: &Sweep, engine: Engine, args: &TuneArgs) -> Result<(), Failure> {
     if sweep.method == Method::Halving {
-        return Err(Failure::Refused(
+        refuse!(
             "of `halving` it is not known ahead which runs go on; emit `--method grid` or `random`, or run it here with `--jobs`"
-                .into(),
-        ));
+        );
     }
     let program = std::env::current_exe().map_err(|e| Failure::Refused(format!("cannot find this program: {e}")))?;
     let threads = args.threads.unwrap_or(1);
@@ -158,8 +144,8 @@ fn emit(folder: &Folder, sweep: &Sweep, engine: Engine, args: &TuneArgs) -> Resu
     };
     folder.write(file, &text)?;
     let target = folder.path.join(file);
-    output::talk(&format!("{} runs, each a task; submit them with", job.runs.len()));
-    output::talk(&format!("  {submit} {}", quoted(&path(&target))));
-    output::talk(&format!("and gather what they leave with\n  ncde tune --collect {}", quoted(&path(&folder.path))));
+    output::info(&format!("{} runs, each a task; submit them with", job.runs.len()));
+    output::info(&format!("  {submit} {}", quoted(&path(&target))));
+    output::info(&format!("and gather what they leave with\n  ncde tune --collect {}", quoted(&path(&folder.path))));
     output::data(|out| writeln!(out, "{}", target.display()))
 }

@@ -7,7 +7,7 @@ use ncde_train::{Config, Settings, SplitBy};
 use ncde_tune::{Method, Space, Sweep, Trial, grid, random, rungs};
 
 use crate::args::TuneArgs;
-use crate::error::Failure;
+use crate::error::{Failure, refuse};
 use crate::output;
 use crate::verbs::train::{self, Files};
 
@@ -27,7 +27,6 @@ pub(super) struct Plan {
     pub(super) base: Config,
 }
 
-/// What is asked for.
 pub(super) fn plan(args: &TuneArgs) -> Result<Plan, Failure> {
     let (mut space, mut base) = (Space::default(), Config::default());
     if let Some(path) = &args.settings.config {
@@ -44,28 +43,26 @@ pub(super) fn plan(args: &TuneArgs) -> Result<Plan, Failure> {
     space.resolve(Config::full_key)?;
     typed.resolve(Config::full_key)?;
     space.join(typed)?;
-    if let Some((key, why)) = FIXED.iter().find(|(key, _)| space.keys().any(|own| own == *key)) {
-        return Err(Failure::Refused(format!("`{key}` cannot be varied: {why}")));
+    if let Some((key, why)) = FIXED.iter().find(|(key, _)| space.keys().any(|varied| varied == *key)) {
+        refuse!("`{key}` cannot be varied: {why}");
     }
     absolute(&mut base)?;
 
     let seed = base.train.seed.unwrap_or(0);
     let seeds = args.seeds.clone().unwrap_or(Seeds::First(1)).of(&[seed]);
     if let Some(twice) = seeds.iter().enumerate().find(|(i, seed)| seeds[..*i].contains(seed)) {
-        return Err(Failure::Refused(format!("seed {} is given twice", twice.1)));
+        refuse!("seed {} is given twice", twice.1);
     }
     let method = args.method.unwrap_or(if args.trials.is_some() { Method::Random } else { Method::Grid });
     let trials = match (method, args.trials) {
         (Method::Grid, Some(_)) => {
-            return Err(Failure::Refused(
-                "`--trials` is how many are drawn, but a grid has all; leave it out, or use `--method random`".into(),
-            ));
+            refuse!("`--trials` is how many are drawn, but a grid has all; leave it out, or use `--method random`");
         }
-        (Method::Random, None) => return Err(Failure::Refused("how many trials are to be drawn? say so: `--trials 20`".into())),
+        (Method::Random, None) => refuse!("how many trials are to be drawn? say so: `--trials 20`"),
         (_, Some(count)) => {
             let trials = random(&space, count, seed)?;
             if trials.len() < count {
-                output::talk(&format!("the space has {} trials, fewer than {count}: all are taken", trials.len()));
+                output::info(&format!("the space has {} trials, fewer than {count}: all are taken", trials.len()));
             }
             trials
         }
@@ -100,7 +97,7 @@ fn read(path: &Path, base: &mut Config) -> Result<Space, Failure> {
     let mut all = toml::Table::try_from(&*base).map_err(|e| named(&e))?;
     for (table, keys) in &space.base {
         match (all.get_mut(table).and_then(toml::Value::as_table_mut), keys) {
-            (Some(own), toml::Value::Table(keys)) => own.extend(keys.clone()),
+            (Some(settings), toml::Value::Table(keys)) => settings.extend(keys.clone()),
             _ => drop(all.insert(table.clone(), keys.clone())),
         }
     }
@@ -108,7 +105,6 @@ fn read(path: &Path, base: &mut Config) -> Result<Space, Failure> {
     Ok(space)
 }
 
-/// The settings of a trial.
 pub(super) fn with(base: &Config, trial: &Trial) -> Result<Config, Failure> {
     let mut config = base.clone();
     for assignment in trial.assignments() {
@@ -123,7 +119,7 @@ fn absolute(base: &mut Config) -> Result<(), Failure> {
     for path in [&mut data.train, &mut data.test, &mut data.labels, &mut data.test_labels, &mut data.parts].into_iter().flatten()
     {
         if path.as_os_str() == "-" {
-            return Err(Failure::Refused("each run reads the data, so they cannot come from standard input; give a file".into()));
+            refuse!("each run reads the data, so they cannot come from standard input; give a file");
         }
         let whole: PathBuf = std::path::absolute(&*path).map_err(|e| Failure::Refused(format!("`{}`: {e}", path.display())))?;
         *path = whole;
@@ -134,7 +130,7 @@ fn absolute(base: &mut Config) -> Result<(), Failure> {
 /// Reads the data once and decides a trial on them; the first that is none of the mistakes of its own decides for all.
 fn settle(base: &mut Config, trials: &[Trial]) -> Result<Settings, Failure> {
     let files = Files::read(base)?;
-    files.told.iter().for_each(|line| crate::output::talk(line));
+    files.told.iter().for_each(|line| crate::output::info(line));
     let try_one = |config: &Config| -> Result<Settings, Failure> {
         Ok(ncde_train::Run::new(config, files.train.clone(), files.test.clone())?.settings().clone())
     };
@@ -147,12 +143,11 @@ fn settle(base: &mut Config, trials: &[Trial]) -> Result<Settings, Failure> {
                     return Ok(settings);
                 }
                 if base.data.validation.is_some() {
-                    return Err(Failure::Refused(
+                    refuse!(
                         "`data.validation` is 0, but trials are compared on that part; set a share (`--set validation=0.15`)"
-                            .into(),
-                    ));
+                    );
                 }
-                output::talk(&format!(
+                output::info(&format!(
                     "a share of {VALIDATION} of the cases is held back to compare trials on (`--set validation=...`)"
                 ));
                 base.data.validation = Some(VALIDATION);
@@ -167,15 +162,13 @@ fn settle(base: &mut Config, trials: &[Trial]) -> Result<Settings, Failure> {
 /// Rungs, and settings under which a run that goes on is the one that was begun.
 fn halve(sweep: &mut Sweep, base: &mut Config, space: &Space, settings: &Settings, factor: usize) -> Result<(), Failure> {
     if settings.is_closed_form() {
-        return Err(Failure::Refused(
-            "halving cuts steps, but a `reservoir` is solved for without any; use `--method grid` or `random`, or train another model (`--model slice`)".into(),
-        ));
+        refuse!(
+            "halving cuts steps, but a `reservoir` is solved for without any; use `--method grid` or `random`, or train another model (`--model slice`)"
+        );
     }
     const STEPS: [&str; 4] = ["train.steps", "train.evaluate_every", "train.patience", "train.warmup"];
     if let Some(key) = space.keys().find(|key| STEPS.contains(key)) {
-        return Err(Failure::Refused(format!(
-            "`{key}` cannot be varied under `halving`, which decides how many steps a run has"
-        )));
+        refuse!("`{key}` cannot be varied under `halving`, which decides how many steps a run has");
     }
     sweep.rungs = rungs(sweep.trials.len(), settings.plan.steps, factor)?;
     let first = sweep.rungs.first().map_or(1, |rung| rung.steps);

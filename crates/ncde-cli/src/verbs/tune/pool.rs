@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ncde_tune::{Run, Sweep};
 
 use super::folder::{Folder, State};
-use crate::error::Failure;
+use crate::error::{Failure, refuse};
 
 /// How often processes are looked at.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -25,13 +25,11 @@ pub(super) struct Pool<'a> {
     pub(super) retry: bool,
 }
 
-/// A run that has ended.
 pub(super) struct Ended {
     pub(super) run: Run,
     pub(super) state: State,
     /// Whether that was so before.
     pub(super) already: bool,
-    /// How long this took here.
     pub(super) seconds: f64,
 }
 
@@ -81,7 +79,7 @@ impl Pool<'_> {
                         let seconds = process.begun.elapsed().as_secs_f64();
                         on(Ended { run: process.run, state, already: false, seconds })?;
                     }
-                    Err(e) => return Err(Failure::Refused(format!("cannot wait for `{}`: {e}", Sweep::name(process.run)))),
+                    Err(e) => refuse!("cannot wait for `{}`: {e}", Sweep::name(process.run)),
                 }
             }
             running = still;

@@ -39,7 +39,7 @@ pub(super) fn all(folder: &Folder, sweep: &Sweep, json: bool) -> Result<(), Fail
         })?;
     }
     if standings::on_other_data(sweep, &rows) {
-        output::complain(
+        output::warn(
             "warning: the data have changed while the search went on: trials were trained on different ones, and cannot be compared",
         );
     }
@@ -47,7 +47,7 @@ pub(super) fn all(folder: &Folder, sweep: &Sweep, json: bool) -> Result<(), Fail
     if open > 0 {
         let directory = ncde_tune::quoted(&folder.path.display().to_string());
         let runs = if open == 1 { "1 run is".into() } else { format!("{open} runs are") };
-        output::complain(&format!("warning: {runs} not done yet; go on with\n  ncde tune --resume {directory}"));
+        output::warn(&format!("warning: {runs} not done yet; go on with\n  ncde tune --resume {directory}"));
     }
     let failed = rows.iter().flat_map(|row| &row.failed).next();
     match (first, failed) {

@@ -9,7 +9,7 @@ use super::folder::{Folder, State};
 use super::halving::Rungs;
 use crate::error::Failure;
 
-/// A trial.
+#[derive(Default)]
 pub(super) struct Row {
     pub(super) standing: Standing,
     /// The metric over its runs, if all of them have it.
@@ -32,18 +32,8 @@ pub(super) fn value(record: &RunRecord, metric: &str) -> Option<f64> {
     record.validation.as_ref()?.get(metric).filter(|value| value.is_finite())
 }
 
-/// A trial as it is.
 fn row(folder: &Folder, sweep: &Sweep, trial: usize, steps: Option<usize>) -> Result<(Row, Vec<RunRecord>), Failure> {
-    let mut row = Row {
-        standing: Standing { trial, rung: 0, value: None, loss: None, parameters: 0 },
-        mean: None,
-        steps: 0,
-        seconds: 0.0,
-        open: 0,
-        claimed: 0,
-        failed: Vec::new(),
-        data: Vec::new(),
-    };
+    let mut row = Row { standing: Standing { trial, ..Standing::default() }, ..Row::default() };
     let mut records = Vec::new();
     for run in sweep.runs_of(trial) {
         match folder.state(run, steps)? {
@@ -100,7 +90,6 @@ pub(super) fn all(folder: &Folder, sweep: &Sweep) -> Result<Vec<Row>, Failure> {
     Ok(ranked(rows, &sweep.metric))
 }
 
-/// In order, the best first.
 pub(super) fn ranked(mut rows: Vec<Row>, metric: &str) -> Vec<Row> {
     let mut order: Vec<Standing> = rows.iter().map(|row| row.standing).collect();
     rank(&mut order, higher_is_better(metric));
@@ -111,7 +100,7 @@ pub(super) fn ranked(mut rows: Vec<Row>, metric: &str) -> Vec<Row> {
 
 /// Whether trials were compared on other data: those with the same seed and fold are cut alike.
 pub(super) fn on_other_data(sweep: &Sweep, rows: &[Row]) -> bool {
-    let own = sweep.trials.iter().flat_map(|trial| trial.set.keys()).any(|key| key.starts_with("data."));
+    let varied = sweep.trials.iter().flat_map(|trial| trial.set.keys()).any(|key| key.starts_with("data."));
     let all: Vec<_> = rows.iter().flat_map(|row| &row.data).collect();
-    !own && all.iter().any(|a| all.iter().any(|b| (a.0, a.1) == (b.0, b.1) && a.2 != b.2))
+    !varied && all.iter().any(|a| all.iter().any(|b| (a.0, a.1) == (b.0, b.1) && a.2 != b.2))
 }

@@ -10,29 +10,29 @@ use ncde_tune::{Run, Sweep};
 
 use super::folder::{Folder, State};
 use crate::args::{Cli, TuneArgs, Verb};
-use crate::error::Failure;
+use crate::error::{Failure, refuse};
 use crate::output;
 use crate::verbs::train;
 
 pub(super) fn only(folder: &Folder, name: &str, args: &TuneArgs) -> Result<(), Failure> {
     let sweep = folder.sweep()?;
     let Some(run) = sweep.find(name) else {
-        return Err(Failure::Refused(format!(
+        refuse!(
             "there is no run `{name}` in `{}`; there are {} to {}",
             folder.path.display(),
             sweep.runs().next().map(Sweep::name).unwrap_or_default(),
             sweep.runs().last().map(Sweep::name).unwrap_or_default(),
-        )));
+        );
     };
     if args.held {
         follow_input();
     }
     let steps = args.settings.steps;
-    let waits = || output::talk(&format!("`{name}` is being done by another process: waiting for it"));
+    let waits = || output::info(&format!("`{name}` is being done by another process: waiting for it"));
     let _claim = folder.claim_run(run, waits)?;
     match folder.state(run, steps)? {
         State::Finished(_) => {
-            output::talk(&format!("`{name}` is already finished: nothing to do"));
+            output::info(&format!("`{name}` is already finished: nothing to do"));
             return Ok(());
         }
         State::Failed(reason) => return Err(Failure::Failed(format!("`{name}` failed before: {reason}"))),
@@ -41,7 +41,7 @@ pub(super) fn only(folder: &Folder, name: &str, args: &TuneArgs) -> Result<(), F
     let words = words(folder, &sweep, run, args.threads.unwrap_or(1), steps);
     let parsed = Cli::try_parse_from(std::iter::once("ncde".to_owned()).chain(words.iter().cloned()));
     let Ok(Cli { verb: Verb::Train(asked), .. }) = parsed else {
-        return Err(Failure::Refused(format!("`ncde {}` cannot be run", words.join(" "))));
+        refuse!("`ncde {}` cannot be run", words.join(" "));
     };
     folder.note(run, "started")?;
     match train::train(&asked, &words) {
