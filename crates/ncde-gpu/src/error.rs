@@ -1,114 +1,56 @@
 //! What can go wrong before a kernel is launched.
 
 /// An error of this crate. What goes wrong on the device itself, an overflow, is in the numbers: NaN is handed on.
+#[expect(missing_docs, reason = "the messages say what fields are")]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no such device, or its driver is missing.
     #[error("there is no {kind} GPU here, or {needs} cannot be loaded; use `--device cpu`")]
-    NoDevice {
-        /// Which kind.
-        kind: &'static str,
-        /// What has to be installed.
-        needs: &'static str,
-    },
+    NoDevice { kind: &'static str, needs: &'static str },
 
     /// A buffer of another size.
     #[error("{what} has {seen} bytes on the device, but {wanted} are needed")]
-    Size {
-        /// Which buffer.
-        what: &'static str,
-        /// Its size.
-        seen: u64,
-        /// The size it should have.
-        wanted: u64,
-    },
+    Size { what: &'static str, seen: u64, wanted: u64 },
 
     /// Lengths of series that do not fit.
     #[error("series {series} has {length} steps, but between 1 and {longest} are possible")]
-    Length {
-        /// Which series.
-        series: usize,
-        /// Its length.
-        length: usize,
-        /// The length of the batch.
-        longest: usize,
-    },
+    Length { series: usize, length: usize, longest: usize },
 
     /// A row that is not there.
     #[error("row {row} {what} is requested, but there are {rows}")]
-    NoRow {
-        /// Of what.
-        what: &'static str,
-        /// Which row, counted from 0.
-        row: usize,
-        /// How many there are.
-        rows: usize,
-    },
+    NoRow { what: &'static str, row: usize, rows: usize },
 
     /// More than kernels can count, or a block larger than they can hold.
     #[error("{what} is {seen}, but at most {most} is possible on a GPU; {fix}")]
-    TooLarge {
-        /// What is too large.
-        what: &'static str,
-        /// How large it is.
-        seen: usize,
-        /// How large it may be.
-        most: usize,
-        /// What to do about it.
-        fix: &'static str,
-    },
+    TooLarge { what: &'static str, seen: usize, most: usize, fix: &'static str },
 
     /// There is no room for a buffer.
     #[error(
         "the GPU has no room for another {}: {} are taken, and one buffer can have {} at most; with about {} % of the batch, or of the length of the series, it would fit",
         bytes(.asked), bytes(.taken), bytes(.most), percent(.asked, .taken, .most)
     )]
-    Memory {
-        /// Bytes of that buffer.
-        asked: u64,
-        /// Bytes that are taken already.
-        taken: u64,
-        /// Bytes that a buffer can have.
-        most: u64,
-    },
+    Memory { asked: u64, taken: u64, most: u64 },
 
     /// Something that may be listed once.
     #[error("{what} is listed twice in channel {channel}; leave one out")]
-    Twice {
-        /// What it is.
-        what: &'static str,
-        /// Where.
-        channel: usize,
-    },
+    Twice { what: &'static str, channel: usize },
 
     /// Another number of states than Hadamard matrices of ours have.
     #[error("there are {seen} states, but a Hadamard matrix of ours has a power of two; the next is {}", seen.next_power_of_two())]
-    NoPowerOfTwo {
-        /// How many there are.
-        seen: usize,
-    },
+    NoPowerOfTwo { seen: usize },
 
     /// No tensor cores for such numbers.
     #[error("this GPU has no tensor cores for products in {rounding}; leave `--products` out")]
-    NoTensorCores {
-        /// How numbers would be rounded.
-        rounding: &'static str,
-    },
+    NoTensorCores { rounding: &'static str },
 
     /// The device failed after kernels were launched.
     #[error("the device failed: {problem}")]
-    Failed {
-        /// What the driver said.
-        problem: String,
-    },
+    Failed { problem: String },
 
     /// Nothing to compute.
     #[error("{what} is 0; there is nothing to compute")]
-    Empty {
-        /// What there is none of.
-        what: &'static str,
-    },
+    Empty { what: &'static str },
 }
 
 /// Bytes for people.
