@@ -314,7 +314,7 @@ impl Brackets {
         match self.table[element] {
             Bracket::Letter(k) => {
                 let (mut out, mut scratch) = (vec![T::ZERO; v.len()], vec![T::ZERO; v.len()]);
-                self.field.apply(Scalar::new(), a, k, v, &mut out, &mut scratch);
+                self.field.apply::<T, _, false>(Scalar::new(), a, k, v, &mut out, &mut scratch);
                 out
             }
             Bracket::Pair(p, q) => {
@@ -332,7 +332,7 @@ impl Brackets {
                 let (mut out, mut scratch) = (vec![T::ZERO; v.len()], vec![T::ZERO; v.len()]);
                 let simd = Scalar::new();
                 self.field.outer(simd, a, k, [g, v], da, &mut scratch);
-                self.field.apply_transposed(simd, a, k, g, &mut out, &mut scratch);
+                self.field.apply::<T, _, true>(simd, a, k, g, &mut out, &mut scratch);
                 out
             }
             Bracket::Pair(p, q) => {

@@ -65,14 +65,14 @@ impl Field {
             if next < d && letters + 1 < depth {
                 let child = &mut children[..hidden];
                 child.fill(T::ZERO);
-                self.apply(simd, &effective, next, x_u, child, &mut scratch);
+                self.apply::<T, _, false>(simd, &effective, next, x_u, child, &mut scratch);
                 prefixes.push((u, next + 1));
                 prefixes.push((u * d + next + 1, 0));
             }
         }
         let mut out = h.to_vec();
         for (j, sum) in sums.chunks_exact(hidden).enumerate() {
-            self.apply(simd, &effective, j, sum, &mut out, &mut scratch);
+            self.apply::<T, _, false>(simd, &effective, j, sum, &mut out, &mut scratch);
         }
         if out.iter().all(|x| x.is_finite()) {
             return Ok(out);
