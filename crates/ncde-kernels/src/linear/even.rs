@@ -13,10 +13,10 @@
 //! dY = sum_j dq_j q_{j+1}^T / ((2j+2) (2j+3)),   dX = du v^T + dv h^T + dY X^T + X^T dY
 //! ```
 
-use ncde_simd::{Float, Kernel, Number, Simd};
+use ncde_simd::{Float, Number, Simd};
 
 use super::small::{
-    Matrices, Vectors, apply, apply_onto, apply_transposed, apply_transposed_onto, combine, number, scaled, size,
+    Matrices, Vectors, apply, apply_onto, apply_transposed, apply_transposed_onto, combine, number, product, scaled, size,
 };
 use super::taylor::{INVERSE, Series};
 
@@ -122,25 +122,26 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
 }
 
 /// Row `r` of `dY X^T + X^T dY` added to `sums`, for `Y = X^2`.
-pub(crate) struct ThroughSquare<'a, R, const B: usize, const U: usize> {
-    pub(crate) x: &'a Matrices<R, B, U>,
-    pub(crate) dy: &'a Matrices<R, B, U>,
-    pub(crate) r: usize,
-    pub(crate) sums: &'a mut [[R; U]; B],
-}
-
-impl<R: Number, const B: usize, const U: usize> Kernel for ThroughSquare<'_, R, B, U> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { x, dy, r, sums } = self;
-        for k in 0..size::<S, B>() {
-            for c in 0..B {
-                for u in 0..U {
-                    sums[c][u] = dy[r][k][u].fma(simd, x[c][k][u], sums[c][u]);
-                    sums[c][u] = x[k][r][u].fma(simd, dy[k][c][u], sums[c][u]);
+#[inline(always)]
+pub(crate) fn add_through_square<S: Simd, R: Number, const B: usize, const U: usize>(
+    simd: S,
+    x: &Matrices<R, B, U>,
+    dy: &Matrices<R, B, U>,
+    r: usize,
+    sums: &mut [[R; U]; B],
+) {
+    product::<S, _, B>(
+        simd,
+        #[inline(always)]
+        move || {
+            for k in 0..size::<S, B>() {
+                for c in 0..B {
+                    for u in 0..U {
+                        sums[c][u] = dy[r][k][u].fma(simd, x[c][k][u], sums[c][u]);
+                        sums[c][u] = x[k][r][u].fma(simd, dy[k][c][u], sums[c][u]);
+                    }
                 }
             }
-        }
-    }
+        },
+    );
 }

@@ -15,30 +15,23 @@
 //!
 //! `U` registers of blocks are computed together: each product depends on the one before it, and independent ones hide its latency.
 
-use ncde_simd::{Float, Kernel, Number, Simd};
+use ncde_simd::{Float, Number, Simd};
 
-use super::closed::{Chunk, Reverse};
-use super::even::{self, Powers, ThroughSquare};
-use super::layout::Class;
+use super::closed::{Backward, Chunk, Forward, Reverse, Steps};
+use super::even::{self, Powers, add_through_square};
 use super::small::{
     self, Matrices, Vectors, apply_onto, apply_transposed, apply_transposed_onto, combine, gather, generator, largest, number,
     product, scaled, scatter, size, square,
 };
 use super::taylor::{INVERSE, Series};
 
-/// All steps of a chunk, of the blocks of one class.
-pub(crate) struct Forward<'a, R, const B: usize, const U: usize> {
-    pub(crate) chunk: &'a Chunk<'a, R>,
-    pub(crate) class: &'a Class,
-    /// States before the first and after every step, `[steps + 1, columns, states]`.
-    pub(crate) h: &'a mut [R],
-}
+/// Blocks of size `B`, `U` registers of them at once.
+pub(crate) struct Lanes<const B: usize, const U: usize>;
 
-impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for Forward<'_, R, B, U> {
-    type Output = ();
+impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Steps<R> for Lanes<B, U> {
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { chunk, class, h } = self;
+    fn forward<S: Simd>(simd: S, pass: Forward<'_, R>) {
+        let Forward { chunk, class, h, .. } = pass;
         let g = class.g;
         let state_len = chunk.columns * chunk.states;
         for t in 0..chunk.steps {
@@ -68,6 +61,60 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for F
                         h = [[number(simd, f64::NAN); U]; B];
                     }
                     scatter(&mut after[states], g, j, &h);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn backward<S: Simd>(simd: S, pass: Backward<'_, R>) {
+        let Backward { chunk, class, reverse } = pass;
+        let Reverse { h, gradient, carry, d_omega, d_beta, trail, .. } = reverse;
+        let (g, one) = (class.g, R::ONES);
+        let state_len = chunk.columns * chunk.states;
+        for t in (0..chunk.steps).rev() {
+            let entries = t * chunk.padded + class.entry..t * chunk.padded + class.entry + class.entries();
+            let omega = &chunk.omega[entries.clone()];
+            let d_omega = &mut d_omega[entries];
+            let row = t * state_len..(t + 1) * state_len;
+            for j in (0..g).step_by(U) {
+                let m: Matrices<R, B, U> = generator(omega, g, j);
+                let (series, second) = choose(simd, chunk, t, &m);
+                for column in 0..chunk.columns {
+                    let states = column * chunk.states + class.state..column * chunk.states + class.state + B * g;
+                    let h: Vectors<R, B, U> = gather(&h[row.clone()][states.clone()], g, j);
+                    let arriving: Vectors<R, B, U> = gather(&gradient[row.clone()][states.clone()], g, j);
+                    let mut z = combine(simd, one, &arriving, &gather(&carry[states.clone()], g, j));
+                    // Without a series beta is just added.
+                    let mut d = z;
+                    let sums = Sums { d_omega: &mut *d_omega, g, j, add: column > 0 };
+                    if series == Series::EULER {
+                        sums.outer(simd, &[z, h]);
+                        z = apply_transposed_onto(simd, &m, &z, &z);
+                    } else {
+                        let mut inside = const { [[R::ZEROS; U]; B] };
+                        if let (Some(beta), true) = (chunk.beta, chunk.inside) {
+                            inside = gather(&beta[row.clone()][states.clone()], g, j);
+                        }
+                        let dv;
+                        if let Some(second) = &second {
+                            let powers = Powers { first: &m, second };
+                            let reversed = even::backward(simd, powers, (&h, &inside), &z, series, trail);
+                            sums.through_square(simd, &m, reversed.first, reversed.second);
+                            (z, dv) = (reversed.h, reversed.beta);
+                        } else {
+                            let pairs;
+                            (z, dv, pairs) = stages_backward(simd, &m, (&h, &inside), &z, series, trail);
+                            sums.outer(simd, pairs);
+                        }
+                        if chunk.inside {
+                            d = dv;
+                        }
+                    }
+                    if chunk.beta.is_some() {
+                        scatter(&mut d_beta[row.clone()][states.clone()], g, j, &d);
+                    }
+                    scatter(&mut carry[states], g, j, &z);
                 }
             }
         }
@@ -117,70 +164,6 @@ fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>
     combine(simd, number(simd, part), &s, h)
 }
 
-/// The reverse of [`Forward`].
-pub(crate) struct Backward<'a, R, const B: usize, const U: usize> {
-    pub(crate) chunk: &'a Chunk<'a, R>,
-    pub(crate) class: &'a Class,
-    pub(crate) reverse: &'a mut Reverse<R>,
-}
-
-impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for Backward<'_, R, B, U> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { chunk, class, reverse } = self;
-        let Reverse { h, gradient, carry, d_omega, d_beta, trail, .. } = reverse;
-        let (g, one) = (class.g, R::ONES);
-        let state_len = chunk.columns * chunk.states;
-        for t in (0..chunk.steps).rev() {
-            let entries = t * chunk.padded + class.entry..t * chunk.padded + class.entry + class.entries();
-            let omega = &chunk.omega[entries.clone()];
-            let d_omega = &mut d_omega[entries];
-            let row = t * state_len..(t + 1) * state_len;
-            for j in (0..g).step_by(U) {
-                let m: Matrices<R, B, U> = generator(omega, g, j);
-                let (series, second) = choose(simd, chunk, t, &m);
-                for column in 0..chunk.columns {
-                    let states = column * chunk.states + class.state..column * chunk.states + class.state + B * g;
-                    let h: Vectors<R, B, U> = gather(&h[row.clone()][states.clone()], g, j);
-                    let arriving: Vectors<R, B, U> = gather(&gradient[row.clone()][states.clone()], g, j);
-                    let mut z = combine(simd, one, &arriving, &gather(&carry[states.clone()], g, j));
-                    // Without a series beta is just added.
-                    let mut d = z;
-                    let sums = Sums { d_omega: &mut *d_omega, g, j, add: column > 0 };
-                    if series == Series::EULER {
-                        sums.outer(simd, &[z, h]);
-                        z = apply_transposed_onto(simd, &m, &z, &z);
-                    } else {
-                        let mut inside = const { [[R::ZEROS; U]; B] };
-                        if let (Some(beta), true) = (chunk.beta, chunk.inside) {
-                            inside = gather(&beta[row.clone()][states.clone()], g, j);
-                        }
-                        let dv;
-                        if let Some(second) = &second {
-                            let powers = Powers { first: &m, second };
-                            let reversed = even::backward(simd, powers, (&h, &inside), &z, series, trail);
-                            sums.through_square(simd, &m, reversed.first, reversed.second);
-                            (z, dv) = (reversed.h, reversed.beta);
-                        } else {
-                            let pairs;
-                            (z, dv, pairs) = backward(simd, &m, (&h, &inside), &z, series, trail);
-                            sums.outer(simd, pairs);
-                        }
-                        if chunk.inside {
-                            d = dv;
-                        }
-                    }
-                    if chunk.beta.is_some() {
-                        scatter(&mut d_beta[row.clone()][states.clone()], g, j, &d);
-                    }
-                    scatter(&mut carry[states], g, j, &z);
-                }
-            }
-        }
-    }
-}
-
 /// The output of the gradient of some generators.
 struct Sums<'a, R> {
     d_omega: &'a mut [R],
@@ -195,7 +178,7 @@ impl<R: Number> Sums<'_, R> {
     fn outer<S: Simd, const B: usize, const U: usize>(mut self, simd: S, pairs: &[Vectors<R, B, U>]) {
         for r in 0..size::<S, B>() {
             let mut sums = self.start(r);
-            product::<S, _, B>(simd, Outer { pairs, r, sums: &mut sums });
+            add_outer(simd, pairs, r, &mut sums);
             self.finish(r, &sums);
         }
     }
@@ -211,12 +194,12 @@ impl<R: Number> Sums<'_, R> {
     ) {
         let mut square = const { [[[R::ZEROS; U]; B]; B] };
         for r in 0..size::<S, B>() {
-            product::<S, _, B>(simd, Outer { pairs: of_square, r, sums: &mut square[r] });
+            add_outer(simd, of_square, r, &mut square[r]);
         }
         for r in 0..size::<S, B>() {
             let mut sums = self.start(r);
-            product::<S, _, B>(simd, Outer { pairs, r, sums: &mut sums });
-            product::<S, _, B>(simd, ThroughSquare { x: m, dy: &square, r, sums: &mut sums });
+            add_outer(simd, pairs, r, &mut sums);
+            add_through_square(simd, m, &square, r, &mut sums);
             self.finish(r, &sums);
         }
     }
@@ -242,27 +225,28 @@ impl<R: Number> Sums<'_, R> {
 }
 
 /// Row `r` of `sum z x^T`, over pairs of `z` and `x` that follow each other, added to `sums`.
-struct Outer<'a, R, const B: usize, const U: usize> {
-    pairs: &'a [Vectors<R, B, U>],
+#[inline(always)]
+fn add_outer<S: Simd, R: Number, const B: usize, const U: usize>(
+    simd: S,
+    pairs: &[Vectors<R, B, U>],
     r: usize,
-    sums: &'a mut [[R; U]; B],
-}
-
-impl<R: Number, const B: usize, const U: usize> Kernel for Outer<'_, R, B, U> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { pairs, r, sums } = self;
-        let mut row = *sums;
-        for [z, x] in pairs.as_chunks::<2>().0 {
-            for c in 0..B {
-                for u in 0..U {
-                    row[c][u] = z[r][u].fma(simd, x[c][u], row[c][u]);
+    sums: &mut [[R; U]; B],
+) {
+    product::<S, _, B>(
+        simd,
+        #[inline(always)]
+        move || {
+            let mut row = *sums;
+            for [z, x] in pairs.as_chunks::<2>().0 {
+                for c in 0..B {
+                    for u in 0..U {
+                        row[c][u] = z[r][u].fma(simd, x[c][u], row[c][u]);
+                    }
                 }
             }
-        }
-        *sums = row;
-    }
+            *sums = row;
+        },
+    );
 }
 
 /// A gradient of `h`, one of `beta`, and pairs whose products make up that of the generator.
@@ -270,7 +254,7 @@ type Reversed<'a, R, const B: usize, const U: usize> = (Vectors<R, B, U>, Vector
 
 /// The reverse of all stages of a step.
 #[inline(always)]
-fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
+fn stages_backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
     simd: S,
     m: &Matrices<R, B, U>,
     (h, beta): (&Vectors<R, B, U>, &Vectors<R, B, U>),
