@@ -12,9 +12,9 @@
 
 use std::ops::Range;
 
-use ncde_simd::{Float, Kernel, Number, Simd, call};
+use ncde_simd::{Float, Kernel, Number, Simd, call, outlined};
 
-use super::activation::{Activate, Finish, Order};
+use super::activation::{Order, activate, finish};
 use super::network::{Last, Network};
 use super::packed::Packed;
 use super::product::{Outer, Rows, RowsMut, Sum};
@@ -58,7 +58,7 @@ impl<T: Float> Kernel for Evaluate<'_, T> {
         let Self { sizes, network, drive, slot, tape, out, .. } = self;
         let outputs = slot * sizes.b * sizes.outputs..(slot + 1) * sizes.b * sizes.outputs;
         let v = tape.v.get(outputs.clone()).unwrap_or_default();
-        call(simd, Contract { last: network.last(), h: sizes.h, letters: &drive.letters, f: &tape.f[outputs], v, out });
+        contract(simd, network.last(), sizes.h, &drive.letters, [&tape.f[outputs], v], out);
     }
 }
 
@@ -76,8 +76,7 @@ impl<T: Float> Evaluate<'_, T> {
             let values = slot * b * m..(slot + 1) * b * m;
             let first = &mut self.tape.first[l][values.clone()];
             let second = self.tape.second[l].get_mut(values).unwrap_or_default();
-            let activation = self.network.activation_of(l);
-            call(simd, Activate { activation, order: self.order, bias: &self.packed.bias[l], x, first, second });
+            activate(simd, (self.network.activation_of(l), self.order), &self.packed.bias[l], x, [first, second]);
         }
         let top = self.sizes.top();
         let n = widths[top];
@@ -86,7 +85,7 @@ impl<T: Float> Evaluate<'_, T> {
         for (j, panels) in self.packed.last.iter().enumerate() {
             panels.multiply(simd, b, a, RowsMut { values: &mut f[j * h..], stride: *outputs });
         }
-        call(simd, Finish { last: self.network.last(), bias: &self.packed.bias[top], x: f });
+        finish(simd, self.network.last(), &self.packed.bias[top], f);
     }
 }
 
@@ -142,7 +141,7 @@ impl<T: Float> Tangents<'_, T> {
             let a = Rows { values: &before[l][(slot * rows + b) * n..], stride: n };
             panels.multiply(simd, count * b, a, RowsMut { values: u, stride: m });
             let t = &mut after[0][(slot * rows + b) * m..][..count * b * m];
-            call(simd, Scale { first: &self.tape.first[l][slot * b * m..][..b * m], u, t });
+            scale(simd, &self.tape.first[l][slot * b * m..][..b * m], u, t);
         }
     }
 
@@ -186,62 +185,52 @@ impl<T: Float> Tangents<'_, T> {
 }
 
 /// `t^j = s' u^j` for every channel.
-struct Scale<'a, T> {
-    first: &'a [T],
-    u: &'a [T],
-    t: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Scale<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let n = self.first.len();
-        for (u, t) in self.u.chunks_exact(n).zip(self.t.chunks_exact_mut(n)) {
-            for ((t, &u), &first) in t.iter_mut().zip(u).zip(self.first) {
-                *t = first * u;
+#[inline(always)]
+fn scale<S: Simd, T: Float>(simd: S, first: &[T], u: &[T], t: &mut [T]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            let n = first.len();
+            for (u, t) in u.chunks_exact(n).zip(t.chunks_exact_mut(n)) {
+                for ((t, &u), &first) in t.iter_mut().zip(u).zip(first) {
+                    *t = first * u;
+                }
             }
-        }
-    }
+        },
+    );
 }
 
 /// `F = sum_j (c_j f_j + tau'_j v_j)`.
-struct Contract<'a, T> {
-    last: Last,
-    h: usize,
-    letters: &'a [T],
-    f: &'a [T],
-    v: &'a [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Contract<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { last, h, letters, f, v, out } = self;
-        let samples = out.len() / h;
-        let d = letters.len() / samples;
-        out.fill(T::ZERO);
-        for (i, &c) in letters.iter().enumerate() {
-            let out = &mut out[i / d * h..][..h];
-            let f = &f[i * h..(i + 1) * h];
-            for (out, &f) in out.iter_mut().zip(f) {
-                *out += c * f;
-            }
-            let Some(v) = v.get(i * h..(i + 1) * h) else { continue };
-            match last {
-                Last::Tanh => {
-                    for ((out, &f), &v) in out.iter_mut().zip(f).zip(v) {
-                        *out += (T::ONE - f * f) * v;
-                    }
+#[inline(always)]
+fn contract<S: Simd, T: Float>(simd: S, last: Last, h: usize, letters: &[T], [f, v]: [&[T]; 2], out: &mut [T]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            let samples = out.len() / h;
+            let d = letters.len() / samples;
+            out.fill(T::ZERO);
+            for (i, &c) in letters.iter().enumerate() {
+                let out = &mut out[i / d * h..][..h];
+                let f = &f[i * h..(i + 1) * h];
+                for (out, &f) in out.iter_mut().zip(f) {
+                    *out += c * f;
                 }
-                Last::Linear => {
-                    for (out, &v) in out.iter_mut().zip(v) {
-                        *out += v;
+                let Some(v) = v.get(i * h..(i + 1) * h) else { continue };
+                match last {
+                    Last::Tanh => {
+                        for ((out, &f), &v) in out.iter_mut().zip(f).zip(v) {
+                            *out += (T::ONE - f * f) * v;
+                        }
+                    }
+                    Last::Linear => {
+                        for (out, &v) in out.iter_mut().zip(v) {
+                            *out += v;
+                        }
                     }
                 }
             }
-        }
-    }
+        },
+    );
 }

@@ -53,13 +53,9 @@ pub(crate) fn forward<T: Float>(solve: &Solve, input: &Input<'_, T>, outputs: Ou
     let packed = Packed::new(solve.network(), solve.depth(), input.parameters, Passes::Forward);
     let state_len = outputs.count(input) * solve.network().hidden();
     let groups = plan::groups(input.batch, solve.depth(), solve.network().channels());
-    let mut items = Vec::with_capacity(groups.len());
     let mut rest = states;
-    for group in groups {
-        let (group_states, tail) = std::mem::take(&mut rest).split_at_mut(group.len() * state_len);
-        rest = tail;
-        items.push((group, group_states));
-    }
+    let part = |group: Range<usize>| (group.clone(), rest.split_off_mut(..group.len() * state_len).unwrap_or_default());
+    let items: Vec<_> = groups.into_iter().map(part).collect();
     let solved = items.into_par_iter().map(|(group, states)| {
         let sizes = Sizes::new::<T>(solve, group.len());
         let mut memory = pool::borrow::<Workspace<T>>();
@@ -80,23 +76,17 @@ pub(crate) fn backward<T: Float>(
 ) {
     let network = solve.network();
     let packed = Packed::new(network, solve.depth(), input.parameters, Passes::Both);
-    let groups = plan::groups(input.batch, solve.depth(), solve.network().channels());
-    let (hidden, control) = (network.hidden(), input.control * solve.coefficients());
+    let groups = plan::groups(input.batch, solve.depth(), network.channels());
+    let control = if solve.controls() == Controls::Variable { input.control * solve.coefficients() } else { 0 };
     let mut initial = gradients.initial.as_mut_slice();
     let mut coefficients = gradients.coefficients.as_deref_mut().unwrap_or_default();
-    let mut items = Vec::new();
-    for shard in shards(groups.len(), network.parameters() * size_of::<T>()) {
-        let mut shard_groups = Vec::with_capacity(shard.len());
-        for group in &groups[shard] {
-            let (first, tail) = std::mem::take(&mut initial).split_at_mut(group.len() * hidden);
-            initial = tail;
-            let width = if solve.controls() == Controls::Variable { group.len() * control } else { 0 };
-            let (second, tail) = std::mem::take(&mut coefficients).split_at_mut(width);
-            coefficients = tail;
-            shard_groups.push((group.clone(), first, second));
-        }
-        items.push(shard_groups);
-    }
+    let mut part = |group: &Range<usize>| {
+        let of_initial = initial.split_off_mut(..group.len() * network.hidden()).unwrap_or_default();
+        let of_coefficients = coefficients.split_off_mut(..group.len() * control).unwrap_or_default();
+        (group.clone(), of_initial, of_coefficients)
+    };
+    let shards = shards(groups.len(), network.parameters() * size_of::<T>());
+    let items: Vec<Vec<_>> = shards.into_iter().map(|shard| groups[shard].iter().map(&mut part).collect()).collect();
     let sums = items.into_par_iter().map(|groups| {
         let mut memory = pool::borrow::<Workspace<T>>();
         for (i, (group, initial, coefficients)) in groups.into_iter().enumerate() {

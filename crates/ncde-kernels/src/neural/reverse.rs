@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use ncde_simd::{Buffer, Float, Kernel, Number, Simd, call};
+use ncde_simd::{Buffer, Float, Kernel, Number, Simd, call, outlined};
 
 use super::Controls;
 use super::collect::{Collect, SlotRows, Weights};
@@ -22,7 +22,7 @@ use super::product::{Outer, Panels, Rows, RowsMut, Sum};
 use super::tape::{Directions, Drive, Sizes, Tape, refill, resize};
 
 /// Gradients in what the stages of a few steps computed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Adjoint<T: Float> {
     /// `z_l'` and `u_l^j'`, as [`Tape::x`]; in place of the state `h'`, of one slot alone.
     pub(crate) z: Vec<Buffer<T>>,
@@ -41,22 +41,6 @@ pub(crate) struct Adjoint<T: Float> {
     x: Buffer<T>,
     /// `f_p . v_q'`, `[B, d, d]`, where controls have gradients.
     pub(crate) pairs: Vec<T>,
-}
-
-impl<T: Float> Default for Adjoint<T> {
-    fn default() -> Self {
-        Self {
-            z: Vec::new(),
-            v: Buffer::default(),
-            w: Buffer::default(),
-            directions: Buffer::default(),
-            columns: Panels::default(),
-            last: Buffer::default(),
-            mixed: Buffer::default(),
-            x: Buffer::default(),
-            pairs: Vec::new(),
-        }
-    }
 }
 
 impl<T: Float> Adjoint<T> {
@@ -98,7 +82,7 @@ impl<T: Float> Kernel for Reverse<'_, T> {
             let &Sizes { b, h, outputs, .. } = self.sizes;
             let f = &self.tape.f[self.slot * b * outputs..][..b * outputs];
             let u = &mut self.adjoint.last[(2 * self.slot + 1) * b * outputs..][..b * outputs];
-            call(simd, Seed { last: self.last, h, g: self.gradient, f, u });
+            seed(simd, self.last, h, [self.gradient, f], u);
         }
         for channels in self.sizes.groups() {
             if self.sizes.at_once() {
@@ -155,7 +139,7 @@ impl<T: Float> Reverse<'_, T> {
             let (z, t) = self.adjoint.z[l][at..][..(1 + count) * b * n].split_at_mut(b * n);
             let (first, second) = (&self.tape.first[l - 1][rows.clone()], &self.tape.second[l - 1][rows]);
             let u = &self.tape.u[l - 1][self.slot * tangents * b * n..][..count * b * n];
-            call(simd, Bend { sum, first, second, u, t, z });
+            bend(simd, sum, [first, second, u], t, z);
             if states && l == 1 {
                 // Unit vectors have no gradient.
                 break;
@@ -213,8 +197,7 @@ impl<T: Float> Reverse<'_, T> {
         let Adjoint { z, last, mixed, x, .. } = &mut *self.adjoint;
         let out = &mut last[(1 + tangents.min(1)) * slot_outputs.start..][..b * outputs];
         let v = self.tape.v.get(slot_outputs.clone()).unwrap_or_default();
-        let (g, letters) = (self.gradient, &self.drive.letters);
-        call(simd, Output { last: self.last, h, g, letters, f: &self.tape.f[slot_outputs], v, mixed, out });
+        output(simd, (self.last, h), &self.drive.letters, [self.gradient, &self.tape.f[slot_outputs], v, mixed], out);
         let a = Rows { values: out, stride: outputs };
         let n = self.sizes.widths[top];
         let c = RowsMut { values: if top == 0 { &mut z[0] } else { x }, stride: n };
@@ -227,7 +210,7 @@ impl<T: Float> Reverse<'_, T> {
             let first = &self.tape.first[l - 1][self.slot * b * n..][..b * n];
             // Tangents have left their part.
             let sum = if tangents > 0 { Sum::Add } else { Sum::Set };
-            call(simd, Through { sum, first, x: &x[..b * n], z: d_z });
+            through(simd, sum, [first, &x[..b * n]], d_z);
             let c = RowsMut { values: if l == 1 { &mut before[0] } else { x }, stride: m };
             self.packed.hidden_back[l - 1].multiply(simd, b, Rows { values: d_z, stride: n }, c);
         }
@@ -235,128 +218,101 @@ impl<T: Float> Reverse<'_, T> {
 }
 
 /// `u_L^j' = tau'_j g`.
-struct Seed<'a, T> {
-    last: Last,
-    h: usize,
-    g: &'a [T],
-    f: &'a [T],
-    u: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Seed<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { last, h, g, f, u } = self;
-        let d = f.len() / g.len();
-        for (i, (f, u)) in f.chunks_exact(h).zip(u.chunks_exact_mut(h)).enumerate() {
-            let g = &g[i / d * h..][..h];
-            match last {
-                Last::Tanh => {
-                    for ((u, &f), &g) in u.iter_mut().zip(f).zip(g) {
-                        *u = (T::ONE - f * f) * g;
+#[inline(always)]
+fn seed<S: Simd, T: Float>(simd: S, last: Last, h: usize, [g, f]: [&[T]; 2], u: &mut [T]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            let d = f.len() / g.len();
+            for (i, (f, u)) in f.chunks_exact(h).zip(u.chunks_exact_mut(h)).enumerate() {
+                let g = &g[i / d * h..][..h];
+                match last {
+                    Last::Tanh => {
+                        for ((u, &f), &g) in u.iter_mut().zip(f).zip(g) {
+                            *u = (T::ONE - f * f) * g;
+                        }
                     }
+                    Last::Linear => u.copy_from_slice(g),
                 }
-                Last::Linear => u.copy_from_slice(g),
             }
-        }
-    }
+        },
+    );
 }
 
 /// `z' = s'' sum_j u^j t^j'`, or that added, and `t^j' <- s' t^j'`.
-struct Bend<'a, T> {
-    sum: Sum,
-    first: &'a [T],
-    second: &'a [T],
-    u: &'a [T],
-    t: &'a mut [T],
-    z: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Bend<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { sum: before, first, second, u, t, z } = self;
-        let (lanes, n) = (T::Register::WIDTH, z.len());
-        for at in (0..n).step_by(lanes) {
-            let p = T::Register::read(&first[at..]);
-            let mut sum = T::Register::ZEROS;
-            for (u, t) in u.chunks_exact(n).zip(t.chunks_exact_mut(n)) {
-                let (u, t) = (&u[at..at + lanes], &mut t[at..at + lanes]);
-                let t_register = T::Register::read(t);
-                sum = t_register.fma(simd, T::Register::read(u), sum);
-                t_register.times(simd, p).write(t);
+#[inline(always)]
+fn bend<S: Simd, T: Float>(simd: S, before: Sum, [first, second, u]: [&[T]; 3], t: &mut [T], z: &mut [T]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            let (lanes, n) = (T::Register::WIDTH, z.len());
+            for at in (0..n).step_by(lanes) {
+                let p = T::Register::read(&first[at..]);
+                let mut sum = T::Register::ZEROS;
+                for (u, t) in u.chunks_exact(n).zip(t.chunks_exact_mut(n)) {
+                    let (u, t) = (&u[at..at + lanes], &mut t[at..at + lanes]);
+                    let t_register = T::Register::read(t);
+                    sum = t_register.fma(simd, T::Register::read(u), sum);
+                    t_register.times(simd, p).write(t);
+                }
+                let z = &mut z[at..at + lanes];
+                let start = if before == Sum::Add { T::Register::read(z) } else { T::Register::ZEROS };
+                sum.fma(simd, T::Register::read(&second[at..]), start).write(z);
             }
-            let z = &mut z[at..at + lanes];
-            let start = if before == Sum::Add { T::Register::read(z) } else { T::Register::ZEROS };
-            sum.fma(simd, T::Register::read(&second[at..]), start).write(z);
-        }
-    }
+        },
+    );
 }
 
 /// `z_L' = tau' (c_i g - sum_j Lambda_ji v_j') + tau'' u_L g`.
-struct Output<'a, T> {
-    last: Last,
-    h: usize,
-    g: &'a [T],
-    letters: &'a [T],
-    f: &'a [T],
-    v: &'a [T],
-    mixed: &'a [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Output<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { last, h, g, letters, f, v, mixed, out } = self;
-        let (d, two) = (f.len() / g.len(), T::ONE + T::ONE);
-        for (i, (out, &c)) in out.chunks_exact_mut(h).zip(letters).enumerate() {
-            let channel = i * h..(i + 1) * h;
-            let (g, f) = (&g[i / d * h..][..h], &f[channel.clone()]);
-            match (last, v.get(channel.clone())) {
-                (Last::Linear, None) => {
-                    for (out, &g) in out.iter_mut().zip(g) {
-                        *out = c * g;
+#[inline(always)]
+fn output<S: Simd, T: Float>(simd: S, (last, h): (Last, usize), letters: &[T], [g, f, v, mixed]: [&[T]; 4], out: &mut [T]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            let (d, two) = (f.len() / g.len(), T::ONE + T::ONE);
+            for (i, (out, &c)) in out.chunks_exact_mut(h).zip(letters).enumerate() {
+                let channel = i * h..(i + 1) * h;
+                let (g, f) = (&g[i / d * h..][..h], &f[channel.clone()]);
+                match (last, v.get(channel.clone())) {
+                    (Last::Linear, None) => {
+                        for (out, &g) in out.iter_mut().zip(g) {
+                            *out = c * g;
+                        }
                     }
-                }
-                (Last::Linear, Some(_)) => {
-                    for ((out, &g), &mixed) in out.iter_mut().zip(g).zip(&mixed[channel]) {
-                        *out = c * g - mixed;
+                    (Last::Linear, Some(_)) => {
+                        for ((out, &g), &mixed) in out.iter_mut().zip(g).zip(&mixed[channel]) {
+                            *out = c * g - mixed;
+                        }
                     }
-                }
-                (Last::Tanh, None) => {
-                    for ((out, &g), &f) in out.iter_mut().zip(g).zip(f) {
-                        *out = (T::ONE - f * f) * c * g;
+                    (Last::Tanh, None) => {
+                        for ((out, &g), &f) in out.iter_mut().zip(g).zip(f) {
+                            *out = (T::ONE - f * f) * c * g;
+                        }
                     }
-                }
-                (Last::Tanh, Some(v)) => {
-                    for ((out, &g), ((&f, &v), &mixed)) in out.iter_mut().zip(g).zip(f.iter().zip(v).zip(&mixed[channel])) {
-                        *out = (T::ONE - f * f) * ((c - two * f * v) * g - mixed);
+                    (Last::Tanh, Some(v)) => {
+                        for ((out, &g), ((&f, &v), &mixed)) in out.iter_mut().zip(g).zip(f.iter().zip(v).zip(&mixed[channel])) {
+                            *out = (T::ONE - f * f) * ((c - two * f * v) * g - mixed);
+                        }
                     }
                 }
             }
-        }
-    }
+        },
+    );
 }
 
 /// `z' = s' x'`, or that added.
-struct Through<'a, T> {
-    sum: Sum,
-    first: &'a [T],
-    x: &'a [T],
-    z: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Through<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { sum, first, x, z } = self;
-        for ((z, &x), &first) in z.iter_mut().zip(x).zip(first) {
-            *z = if sum == Sum::Add { *z + first * x } else { first * x };
-        }
-    }
+#[inline(always)]
+fn through<S: Simd, T: Float>(simd: S, sum: Sum, [first, x]: [&[T]; 2], z: &mut [T]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            for ((z, &x), &first) in z.iter_mut().zip(x).zip(first) {
+                *z = if sum == Sum::Add { *z + first * x } else { first * x };
+            }
+        },
+    );
 }
