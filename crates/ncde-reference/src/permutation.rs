@@ -78,9 +78,9 @@ impl Case {
         let Input { batch, length, spans, lengths, .. } = self.arrays();
         let input = Input { batch, length, dictionary: &dictionary, control: &control, initial: &initial, spans, lengths };
         let states = self.spec.forward(&input).unwrap();
-        let of = self.spec.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
-        let of = Gradients { dictionary: wide(&of.dictionary), control: wide(&of.control), initial: wide(&of.initial) };
-        (wide(&states), of)
+        let Gradients { dictionary, control, initial } =
+            self.spec.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
+        (wide(&states), Gradients { dictionary: wide(&dictionary), control: wide(&control), initial: wide(&initial) })
     }
 
     /// `S`, the soft-max of the lines of the matrix that scores mix: `[H, H]`, line after line.

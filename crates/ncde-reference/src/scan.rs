@@ -43,9 +43,8 @@ impl Case {
         let (a, b, initial): (Vec<T>, Vec<T>, Vec<T>) = (narrow(&self.a), narrow(&self.b), narrow(&self.initial));
         let input = Input { batch: self.batch, length: self.length, a: &a, b: &b, initial: &initial };
         let states = self.scan.forward(&input).unwrap();
-        let gradients = self.scan.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
-        let gradients = Gradients { a: wide(&gradients.a), b: wide(&gradients.b), initial: wide(&gradients.initial) };
-        (wide(&states), gradients)
+        let Gradients { a, b, initial } = self.scan.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
+        (wide(&states), Gradients { a: wide(&a), b: wide(&b), initial: wide(&initial) })
     }
 
     pub fn name(&self) -> String {

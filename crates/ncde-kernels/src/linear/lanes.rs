@@ -50,8 +50,11 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Steps<R> for
                     }
                     for _ in 0..series.stages {
                         h = match &second {
-                            None => stage(simd, &m, (&h, &inside), series),
-                            Some(second) => even::stage(simd, Powers { first: &m, second }, (&h, &inside), series),
+                            None => stage::<S, T, R, B, U, false>(simd, &m, (&h, &inside), series, &mut []),
+                            Some(second) => {
+                                let powers = Powers { first: &m, second };
+                                even::stage::<S, T, R, B, U, false>(simd, powers, (&h, &inside), series, [&mut [], &mut []])
+                            }
                         };
                     }
                     if chunk.beta.is_some() {
@@ -146,19 +149,26 @@ fn choose<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize
     (chunk.refine_even(t, largest(&product)), Some(second))
 }
 
-/// One stage: the new `h`.
+/// One stage: the new `h`. With `STORE` the second vectors of the pairs (dv, h), (z_1, s_2), ..., (z_{m-1}, s_m) are kept.
 #[inline(always)]
-fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
+fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize, const STORE: bool>(
     simd: S,
     m: &Matrices<R, B, U>,
     (h, beta): (&Vectors<R, B, U>, &Vectors<R, B, U>),
     series: Series,
+    pairs: &mut [Vectors<R, B, U>],
 ) -> Vectors<R, B, U> {
     let part = series.part();
+    if STORE {
+        pairs[1] = *h;
+    }
     // v and s here are s times those above: one factor at the end.
     let v = apply_onto(simd, (R::ONES, m, h), beta);
     let mut s = v;
     for k in (1..series.terms).rev() {
+        if STORE {
+            pairs[2 * k + 1] = s;
+        }
         s = apply_onto(simd, (number(simd, INVERSE[k + 1] * part), m, &s), &v);
     }
     combine(simd, number(simd, part), &s, h)
@@ -264,7 +274,7 @@ fn stages_backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, c
 ) -> Reversed<'a, R, B, U> {
     let Series { stages, terms } = series;
     let (one, part) = (R::ONES, series.part());
-    // For each stage the pairs (dv, h), (z_1, s_2), ..., (z_{m-1}, s_m): first the right ones, then the left ones.
+    // For each stage its pairs: first the second vectors, then the first ones.
     let needed = stages * terms * 2 * B * U;
     if trail.len() < needed {
         trail.resize(needed, R::ZEROS);
@@ -272,14 +282,7 @@ fn stages_backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, c
     let pairs = trail[..needed].as_chunks_mut::<U>().0.as_chunks_mut::<B>().0;
     let mut h = *h;
     for stage in pairs.chunks_exact_mut(2 * terms) {
-        stage[1] = h;
-        let v = apply_onto(simd, (one, m, &h), beta);
-        let mut s = v;
-        for k in (1..terms).rev() {
-            stage[2 * k + 1] = s;
-            s = apply_onto(simd, (number(simd, INVERSE[k + 1] * part), m, &s), &v);
-        }
-        h = combine(simd, number(simd, part), &s, &h);
+        h = self::stage::<S, T, R, B, U, true>(simd, m, (&h, beta), series, stage);
     }
     let (mut g, mut d) = (*g, const { [[R::ZEROS; U]; B] });
     for stage in pairs.chunks_exact_mut(2 * terms).rev() {

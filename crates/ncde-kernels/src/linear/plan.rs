@@ -79,14 +79,6 @@ pub(crate) fn rows<T: Float, A: Send>(
     items.into_par_iter().map(work).collect()
 }
 
-/// Computes the states of series `b`.
-pub(crate) type Worker<'a, T> = Box<dyn FnMut(usize, &mut [T]) + 'a>;
-
-/// Computes the states of each series, `size` numbers, with one worker for each thread.
-pub(crate) fn each_series<'a, T: Float>(states: &mut [T], size: usize, worker: &(dyn Fn() -> Worker<'a, T> + Sync)) {
-    states.par_chunks_exact_mut(size).enumerate().for_each_init(worker, |worker, (b, states)| worker(b, states));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,11 +15,13 @@ use rayon::prelude::*;
 
 use super::activation::Order;
 use super::collect::{Collect, SlotRows, Weights};
-use super::field::{Evaluate, Part};
+use super::field::{Part, Stage, evaluate};
 use super::packed::{Packed, Passes};
 use super::reverse::{Adjoint, Reverse};
 use super::tape::{Drive, Sizes, Tape};
 use super::{Controls, Depth, Gradients, Input, Outputs, Solve, plan};
+use crate::chunks::add;
+use crate::error::row_is_finite;
 use crate::pool;
 use crate::shards::shards;
 
@@ -102,7 +104,7 @@ pub(crate) fn backward<T: Float>(
         sum
     });
     for sum in sums.collect::<Vec<_>>() {
-        gradients.parameters.iter_mut().zip(sum).for_each(|(sum, part)| *sum += part);
+        add(&mut gradients.parameters, &sum);
     }
 }
 
@@ -173,9 +175,9 @@ impl<T: Float> Job<'_, T> {
             }
         }
         memory.drive.load(self.sizes, self.input, self.group.start, n, s);
-        let (sizes, packed, network, drive) = (self.sizes, self.packed, self.solve.network(), &memory.drive);
-        let (tape, out) = (&mut memory.tape, &mut rest[..b * h]);
-        call(simd, Evaluate { sizes, packed, network, drive, order, part, slot, tape, out });
+        let (sizes, packed, network) = (self.sizes, self.packed, self.solve.network());
+        let stage = Stage { sizes, packed, network, drive: &memory.drive, slot };
+        evaluate(simd, stage, (order, part), &mut memory.tape, &mut rest[..b * h]);
     }
 }
 
@@ -216,7 +218,7 @@ impl<T: Float> Kernel for Forward<'_, T> {
                     for (s, &weight) in tableau.b[..stages].iter().enumerate() {
                         T::axpy(simd, state, dt * T::from_f64(weight), &memory.stages[(s * b + i) * h..][..h]);
                     }
-                    if !state.iter().fold(true, |all, x| all & x.is_finite()) {
+                    if !row_is_finite(state) {
                         return Some(Exploded { step: n, series: job.group.start + i });
                     }
                 }
@@ -334,8 +336,9 @@ impl<T: Float> Backward<'_, T> {
             }
             memory.drive.load(job.sizes, job.input, job.group.start, n, s);
             let Workspace { tape, drive, seed, adjoint, weights, .. } = &mut *memory;
-            let (sizes, packed, last) = (job.sizes, job.packed, job.solve.network().last());
-            call(simd, Reverse { sizes, packed, last, drive, slot: slot + s, tape, adjoint, weights, gradient: seed });
+            let (sizes, packed, network) = (job.sizes, job.packed, job.solve.network());
+            let stage = Stage { sizes, packed, network, drive, slot: slot + s };
+            call(simd, Reverse { stage, tape, adjoint, weights, gradient: seed });
             memory.stages[s * b * h..][..b * h].copy_from_slice(&memory.adjoint.z[0][..b * h]);
             if job.solve.controls() == Controls::Variable {
                 controls(simd, job, memory, n, s, slot + s, self.coefficients);

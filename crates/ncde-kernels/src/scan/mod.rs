@@ -14,15 +14,7 @@
 //!
 //! (The gradient of a complex number holds the derivatives in its real and its imaginary part.)
 //!
-//! The parallel mode cuts the steps into chunks, in three phases: each chunk's product of `a` and its end from zero; the state at the
-//! start of each chunk, one after another; each chunk again, from its start. It reads everything twice, so that it pays for few long
-//! series only.
-//!
-//! | file | what it holds |
-//! | --- | --- |
-//! | `input` | the arrays and their checks |
-//! | `rows` | one step, forward and reverse, along registers |
-//! | `chunks` | the kernels over a chunk, and the three phases |
+//! The parallel mode is a scan over chunks. It reads everything twice, so that it pays for few long series only.
 
 mod chunks;
 mod input;

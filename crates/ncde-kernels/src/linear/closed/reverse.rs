@@ -3,6 +3,7 @@
 use ncde_simd::{Float, Kernel, Number, Scalar, Simd, call, dispatch_for};
 
 use super::{Backward, Buffers, Piece, Prepared, at_least, generate, load_rows, run_class};
+use crate::chunks::sum_rows;
 use crate::error::row_is_finite;
 use crate::linear::layout::{Layout, number, set_number};
 use crate::linear::plan::{self, Rows, Shard};
@@ -220,10 +221,7 @@ pub(crate) fn backward<T: Float>(
                 gradient: &gradient[used.clone()],
             };
             // The gradients past the end of a series belong to its last state.
-            initial.fill(T::ZERO);
-            for row in gradient[used.end..(b + 1) * input.length * state_len].chunks_exact(state_len) {
-                initial.iter_mut().zip(row).for_each(|(carry, &g)| *carry += g);
-            }
+            initial.copy_from_slice(&sum_rows(&gradient[used.end..(b + 1) * input.length * state_len], state_len));
             let lambda = coefficients.map(|coefficients| &mut coefficients[..steps * width]);
             let sums = Sums { lambda, beta: affine, da: Some(&mut packed) };
             dispatch_for::<T, _>(RunBack {
