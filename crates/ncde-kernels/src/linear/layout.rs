@@ -176,7 +176,9 @@ impl Layout {
         for (packed, padded) in packed.chunks_exact(self.packed).zip(padded.chunks_exact_mut(self.padded)) {
             // Lanes without a block must not add to anything.
             padded.fill(R::ZEROS);
-            self.slots.iter().for_each(|slot| set_number(padded, slot.padded, number(packed, slot.packed)));
+            for slot in &self.slots {
+                set_number(padded, slot.padded, number(packed, slot.packed));
+            }
         }
     }
 
@@ -184,7 +186,9 @@ impl Layout {
     #[inline(always)]
     pub(crate) fn compact<R: Number>(&self, padded: &[R], packed: &mut [R]) {
         for (padded, packed) in padded.chunks_exact(self.padded).zip(packed.chunks_exact_mut(self.packed)) {
-            self.slots.iter().for_each(|slot| set_number(packed, slot.packed, number(padded, slot.padded)));
+            for slot in &self.slots {
+                set_number(packed, slot.packed, number(padded, slot.padded));
+            }
         }
     }
 
