@@ -87,7 +87,7 @@ pub(crate) fn backward<T: Float>(sizes: &Commutators, numbers: usize, matrices: 
     let chunk = WINDOWS * sizes.steps * numbers;
     let tasks = out.par_chunks_mut(chunk).zip(matrices.par_chunks(chunk)).zip(gradient.par_chunks(WINDOWS * numbers));
     tasks.for_each(|((out, matrices), gradient)| {
-        dispatch_for::<T, _>(Backward { sizes: *sizes, numbers, matrices, gradient, out })
+        dispatch_for::<T, _>(Backward { sizes: *sizes, numbers, matrices, gradient, out });
     });
     out
 }

@@ -34,7 +34,7 @@ fn factors<S: Simd, T: Float, R: Number<Real = T>>(simd: S, part: f64, j: usize)
     (number(simd, one), number(simd, one * INVERSE[2 * j + 3] * part))
 }
 
-/// One stage: the new `h`. With `STORE` the second vectors of the pairs (dv, h), (du, v), and of (dq_j, q_{j+1}), are kept.
+/// One stage: the new `h`. With `STORE` the second vectors of the pairs `(dv, h)`, `(du, v)` and `(dq_j, q_{j+1})` are stored.
 #[inline(always)]
 pub(crate) fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize, const STORE: bool>(
     simd: S,

@@ -149,7 +149,7 @@ fn choose<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize
     (chunk.refine_even(t, largest(&product)), Some(second))
 }
 
-/// One stage: the new `h`. With `STORE` the second vectors of the pairs (dv, h), (z_1, s_2), ..., (z_{m-1}, s_m) are kept.
+/// One stage: the new `h`. With `STORE` the second vectors of the pairs `(dv, h)`, `(z_1, s_2)`, ..., `(z_{m-1}, s_m)` are stored.
 #[inline(always)]
 fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize, const STORE: bool>(
     simd: S,

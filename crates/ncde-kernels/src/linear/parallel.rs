@@ -177,18 +177,18 @@ pub(crate) fn backward<T: Float>(
         let mut lambda = cut_mut(coefficients, [input.length, width], size, steps);
         let mut beta = affine.iter_mut().flat_map(|affine| cut_mut(affine, [input.length, state_len], size, steps));
         let mut outputs = ends.iter_mut().map(|carry| (lambda.next(), beta.next(), carry));
-        let work: Vec<_> =
-            shards.into_iter().map(|shard| (shard.start, outputs.by_ref().take(shard.len()).collect::<Vec<_>>())).collect();
+        let work: Vec<(usize, Vec<_>)> =
+            shards.into_iter().map(|shard| (shard.start, outputs.by_ref().take(shard.len()).collect())).collect();
         let packed = field.channels() * scan.prepared.layout.packed;
-        let sum = |(first, outputs): (usize, Vec<(Option<&mut [T]>, Option<&mut [T]>, &mut Vec<T>)>)| {
+        let sum = work.into_par_iter().map(|(first, outputs)| {
             let (mut buffers, mut da) = (pool::borrow::<Buffers<T::Register>>(), zeros::<T::Register>(packed));
             for (i, (lambda, beta, carry)) in outputs.into_iter().enumerate() {
                 let sums = Sums { lambda, beta, da: Some(&mut da) };
                 scan.back(first + i, [states, gradient], transposed.as_ref(), &mut buffers, (carry, sums));
             }
             da
-        };
-        work.into_par_iter().map(sum).collect()
+        });
+        sum.collect()
     };
     for (chunk, carry) in scan.chunks.iter().zip(&ends).filter(|(chunk, _)| chunk.first == 0) {
         initial[chunk.b * state_len..(chunk.b + 1) * state_len].copy_from_slice(carry);
