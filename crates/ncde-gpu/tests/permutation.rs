@@ -13,17 +13,17 @@ use ncde_reference::permutation::{Case, KINDS, cases, compare};
 use ncde_reference::{narrow, wide};
 
 fn spec(case: &Case) -> PermutationDiagonal {
-    let diagonal = match case.spec.diagonal() {
+    let diagonal = match case.spec.diagonal {
         Kind::One => Diagonal::One,
         Kind::Real => Diagonal::Real,
         Kind::Complex => Diagonal::Complex,
     };
-    let one_hot = match case.spec.one_hot() {
+    let one_hot = match case.spec.one_hot {
         Lines::Columns => OneHot::Columns,
         Lines::Rows => OneHot::Rows,
     };
-    let (hidden, matrices) = (case.spec.hidden(), case.spec.matrices());
-    PermutationDiagonal { hidden, matrices, diagonal, one_hot, input: case.spec.has_input() }
+    let (hidden, matrices) = (case.spec.hidden, case.spec.matrices);
+    PermutationDiagonal { hidden, matrices, diagonal, one_hot, input: case.spec.input }
 }
 
 fn arrays<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> Arrays {
@@ -58,7 +58,7 @@ fn check<R: Runtime>(gpu: &Gpu<R>, case: &Case) {
 /// All shapes with a diagonal. Kernels of a process are compiled one after the other: tests of their own can be run at once as processes. In software one of nine, others for each kind.
 fn all_shapes(kind: Kind) {
     let gpu = gpu();
-    let own = cases().into_iter().filter(|case| case.spec.diagonal() == kind);
+    let own = cases().into_iter().filter(|case| case.spec.diagonal == kind);
     let (first, by) = if EVERY { (0, 1) } else { (kind as usize, 9) };
     own.skip(first).step_by(by).for_each(|case| check(&gpu, &case));
 }

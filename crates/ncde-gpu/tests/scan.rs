@@ -11,7 +11,7 @@ use ncde_reference::scan::{Case, KINDS, compare};
 use ncde_reference::{narrow, wide};
 
 fn scan(case: &Case) -> Scan {
-    Scan { width: case.scan.width(), complex: case.scan.numbers() == Numbers::Complex }
+    Scan { width: case.scan.width, complex: case.scan.numbers == Numbers::Complex }
 }
 
 fn arrays<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> Arrays {

@@ -12,8 +12,8 @@ ncde_simd::engine! {
         = linear::backward;
     #[always(f32)]
     fn push(stream: &mut Stream<Self>, state: &mut [Self], lambda: &[Self], beta: Option<&[Self]>) = linear::push;
-    fn commutators(of: &Commutators, numbers: usize, matrices: &[Self]) -> Vec<Self> = linear::commutators;
-    fn commutators_backward(of: &Commutators, numbers: usize, matrices: &[Self], gradient: &[Self]) -> Vec<Self>
+    fn commutators(sizes: &Commutators, numbers: usize, matrices: &[Self]) -> Vec<Self> = linear::commutators;
+    fn commutators_backward(sizes: &Commutators, numbers: usize, matrices: &[Self], gradient: &[Self]) -> Vec<Self>
         = linear::commutators_backward;
     #[never]
     fn scan_forward(scan: &Scan, input: &scan::Input<'_, Self>) -> Vec<Self> = scan::forward;

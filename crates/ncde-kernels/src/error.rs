@@ -187,6 +187,47 @@ pub(crate) fn want(
     if seen == wanted { Ok(()) } else { Err(Error::Size { operation, what, seen, wanted, meaning: meaning() }) }
 }
 
+/// Checks the length of an array, the product of its sizes; `#` in the name of a size stands for the number.
+pub(crate) fn want_shape(operation: &'static str, what: &'static str, seen: usize, shape: &[(&str, usize)]) -> Result<(), Error> {
+    let meaning = || shape.iter().map(|(name, size)| name.replace('#', &size.to_string())).collect::<Vec<_>>().join(" x ");
+    want(operation, what, seen, shape.iter().map(|(_, size)| size).product(), meaning)
+}
+
+/// Refuses sizes of 0.
+pub(crate) fn want_some(operation: &'static str, sizes: &[(&'static str, usize)]) -> Result<(), Error> {
+    sizes.iter().find(|(_, size)| *size == 0).map_or(Ok(()), |&(what, _)| Err(Error::Empty { operation, what }))
+}
+
+/// Checks the lengths of the series of a batch.
+pub(crate) fn want_lengths(
+    operation: &'static str,
+    lengths: Option<&[usize]>,
+    batch: usize,
+    longest: usize,
+) -> Result<(), Error> {
+    let Some(lengths) = lengths else { return Ok(()) };
+    want_shape(operation, "the list of lengths", lengths.len(), &[("batch #", batch)])?;
+    match lengths.iter().position(|&length| length == 0 || length > longest) {
+        None => Ok(()),
+        Some(series) => Err(Error::Length { operation, series, length: lengths[series], longest }),
+    }
+}
+
+/// Refuses states that are not finite, `[batch, length, width]`.
+pub(crate) fn finite_states<T: Float>(structure: &'static str, states: &[T], length: usize, width: usize) -> Result<(), Error> {
+    first_not_finite(states).map_or(Ok(()), |i| {
+        let row = i / width;
+        Err(Error::Exploded { structure, step: row % length, series: row / length })
+    })
+}
+
+/// Refuses gradients that are not finite, one row for each series.
+pub(crate) fn finite_gradients<T: Float>(structure: &'static str, batch: usize, gradients: &[&[T]]) -> Result<(), Error> {
+    let series_of = |array: &&[T]| first_not_finite(array).map(|i| i / (array.len() / batch));
+    let series = gradients.iter().filter_map(series_of).min();
+    series.map_or(Ok(()), |series| Err(Error::GradientExploded { structure, series }))
+}
+
 /// Refuses NaN and infinities.
 pub(crate) fn finite<T: Float>(
     operation: &'static str,

@@ -7,6 +7,7 @@
 //! feature `f64` for `f64` as well. Without it only what a prediction calls is ([`Stream::push`] and [`neural::Solve::forward_into`] in
 //! `f32`); other kernels are then compiled in the crate that calls them. Results do not depend on the feature.
 
+mod chunks;
 mod engine;
 mod error;
 mod hadamard;

@@ -1,7 +1,7 @@
 //! The permutation-diagonal recurrence: full matrices, finite differences, chunks, streams, threads.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use ncde_kernels::permutation::{Diagonal, OneHot, OneHotMap, Stream};
+use ncde_kernels::permutation::{Diagonal, OneHot, OneHotMap, PermutationDiagonal, Stream};
 use ncde_kernels::scan::Numbers;
 use ncde_kernels::{Error, Mode};
 use ncde_reference::permutation::{Case, KINDS, cases, compare};
@@ -54,7 +54,7 @@ fn what_is_differentiable_has_the_gradient_of_the_recurrence_itself() {
         let loss = |case: &Case| dot(&case.spec.forward(&case.arrays()).unwrap(), &case.weights);
         // Scores stay, so does every choice.
         let columns = case.spec.columns();
-        let is_score = |i: usize| i % columns < case.spec.matrices();
+        let is_score = |i: usize| i % columns < case.spec.matrices;
         let free: Vec<usize> = (0..case.control.len()).filter(|&i| !is_score(i)).collect();
         let (x, df): (Vec<f64>, Vec<f64>) = free.iter().map(|&i| (case.control[i], of.control[i])).unzip();
         assert_gradient(&format!("{}: diagonal and input", case.name()), &x, &df, |x| {
@@ -75,7 +75,7 @@ fn parallel_is_recurrent() {
             for chunk in [1, 3, 8, 1000] {
                 let case = Case::new(3, diagonal, true, [2, length, hidden, 3]);
                 for case in [case.clone(), case.harder()].into_iter().flat_map(both) {
-                    let with = |mode: Mode| Case { spec: case.spec.with_mode(mode).with_chunk(chunk), ..case.clone() };
+                    let with = |mode: Mode| Case { spec: PermutationDiagonal { mode, chunk, ..case.spec }, ..case.clone() };
                     let right = with(Mode::Recurrent).run::<f64>();
                     compare(&with(Mode::Parallel).name(), &with(Mode::Parallel).run::<f64>(), &right, 1e-12);
                     compare(&with(Mode::Parallel).name(), &with(Mode::Parallel).run::<f32>(), &right, 2e-4);
@@ -93,7 +93,7 @@ fn results_do_not_depend_on_threads() {
             // Some rows of scores differ from all others.
             let columns = case.spec.columns();
             (0..205).step_by(3).for_each(|row| case.control[row * columns] += row as f64 / 64.0);
-            case.spec = case.spec.with_mode(mode).with_chunk(8);
+            case.spec = PermutationDiagonal { mode, chunk: 8, ..case.spec };
             let run = |threads| on_threads(threads, || (case.run::<f32>(), case.run::<f64>()));
             let one = run(1);
             assert!(one == run(2), "2 threads, {}", case.name());

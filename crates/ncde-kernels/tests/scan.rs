@@ -28,7 +28,7 @@ fn gradients_are_finite_differences() {
         for (length, width) in [(1, 1), (1, 3), (5, 1), (4, 3), (3, 17)] {
             for mode in [Mode::Recurrent, Mode::Parallel] {
                 let mut case = Case::new(2, numbers, [2, length, width]);
-                case.scan = case.scan.with_mode(mode).with_chunk(2);
+                case.scan = Scan { mode, chunk: 2, ..case.scan };
                 let (_, gradients) = case.run::<f64>();
                 let loss = |case: Case| dot(&case.forward().unwrap(), &case.weights);
                 let name = case.name();
@@ -48,7 +48,7 @@ fn parallel_is_recurrent() {
         for (length, width) in [(1, 3), (7, 1), (8, 17), (9, 3), (100, 5)] {
             for chunk in [1, 3, 8, 1000] {
                 let case = Case::new(3, numbers, [2, length, width]);
-                let with = |mode: Mode| Case { scan: case.scan.with_mode(mode).with_chunk(chunk), ..case.clone() };
+                let with = |mode: Mode| Case { scan: Scan { mode, chunk, ..case.scan }, ..case.clone() };
                 let right = with(Mode::Recurrent).run::<f64>();
                 compare(&with(Mode::Parallel).name(), with(Mode::Parallel).run::<f64>(), &right, 1e-13);
                 compare(&with(Mode::Auto).name(), with(Mode::Auto).run::<f64>(), &right, 1e-13);
@@ -63,7 +63,7 @@ fn results_do_not_depend_on_threads() {
     for numbers in KINDS {
         for mode in [Mode::Recurrent, Mode::Parallel, Mode::Auto] {
             let mut case = Case::new(4, numbers, [5, 111, 19]);
-            case.scan = case.scan.with_mode(mode).with_chunk(8);
+            case.scan = Scan { mode, chunk: 8, ..case.scan };
             let run = |threads| on_threads(threads, || (case.run::<f32>(), case.run::<f64>()));
             let one = run(1);
             assert!(one == run(2), "2 threads, {}", case.name());
@@ -78,7 +78,7 @@ fn a_closed_form() {
     let (a, length) = (0.9_f64, 50);
     let input = Input { batch: 1, length, a: &vec![a; length], b: &vec![1.0; length], initial: &[2.0] };
     for mode in [Mode::Recurrent, Mode::Parallel] {
-        let states = Scan::new(Numbers::Real, 1).with_mode(mode).with_chunk(7).forward(&input).unwrap();
+        let states = Scan { mode, chunk: 7, ..Scan::new(Numbers::Real, 1) }.forward(&input).unwrap();
         for (t, h) in states.iter().enumerate() {
             let power = a.powi(t as i32 + 1);
             assert!((h - (2.0 * power + (1.0 - power) / (1.0 - a))).abs() < 1e-13);
@@ -124,7 +124,7 @@ fn errors() {
     wrong.a[27 + 4 * 3..27 + 6 * 3].fill(1e300);
     wrong.b[27 + 4 * 3..27 + 6 * 3].fill(1e300);
     for mode in [Mode::Recurrent, Mode::Parallel] {
-        wrong.scan = wrong.scan.with_mode(mode).with_chunk(2);
+        wrong.scan = Scan { mode, chunk: 2, ..wrong.scan };
         assert_eq!(wrong.forward(), Err(Error::Exploded { structure: "elementwise", step: 5, series: 1 }));
     }
     let start = "the state of the elementwise recurrence overflows at step 5 of series 1";

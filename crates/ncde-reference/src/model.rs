@@ -308,16 +308,9 @@ impl Case {
     pub fn run<T: Float>(&self) -> (Vec<f64>, Gradients<f64>) {
         let (a, coefficients): (Vec<T>, Vec<T>) = (narrow(&self.a), narrow(&self.coefficients));
         let (initial, affine): (Vec<T>, Option<Vec<T>>) = (narrow(&self.initial), self.affine.as_deref().map(narrow));
-        let input = Input {
-            batch: self.batch,
-            length: self.length,
-            columns: self.columns,
-            a: &a,
-            coefficients: &coefficients,
-            initial: &initial,
-            affine: affine.as_deref(),
-            lengths: self.lengths.as_deref(),
-        };
+        let Input { batch, length, columns, lengths, .. } = self.input();
+        let (a, coefficients, initial, affine) = (&a, &coefficients, &initial, affine.as_deref());
+        let input = Input { batch, length, columns, a, coefficients, initial, affine, lengths };
         let states = self.recurrence.forward(&input).unwrap();
         let gradients = self.recurrence.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
         let gradients = Gradients {

@@ -31,8 +31,7 @@ fn drawn(seed: u64, count: usize, factor: f64) -> Vec<f64> {
 
 impl Case {
     pub fn new(seed: u64, diagonal: Diagonal, input: bool, [batch, length, hidden, matrices]: [usize; 4]) -> Self {
-        let spec = PermutationDiagonal::new(hidden, matrices, diagonal);
-        let spec = if input { spec.with_input() } else { spec };
+        let spec = PermutationDiagonal { input, ..PermutationDiagonal::new(hidden, matrices, diagonal) };
         Self {
             spec,
             batch,
@@ -47,12 +46,12 @@ impl Case {
     }
 
     pub fn by(self, one_hot: OneHot) -> Self {
-        Self { spec: self.spec.with_one_hot(one_hot), ..self }
+        Self { spec: PermutationDiagonal { one_hot, ..self.spec }, ..self }
     }
 
     /// Ragged, with times, and few distinct rows of scores.
     pub fn harder(mut self) -> Self {
-        let (columns, matrices, batch, length) = (self.spec.columns(), self.spec.matrices(), self.batch, self.length);
+        let (columns, matrices, batch, length) = (self.spec.columns(), self.spec.matrices, self.batch, self.length);
         self.spans = Some(uniform(9, batch * length).into_iter().map(|x| 1.0 + x).collect());
         self.lengths = Some((0..batch).map(|b| 1 + (b * 7 + length - 1) % length).collect());
         for row in 0..batch * length {
@@ -79,9 +78,9 @@ impl Case {
         let Input { batch, length, spans, lengths, .. } = self.arrays();
         let input = Input { batch, length, dictionary: &dictionary, control: &control, initial: &initial, spans, lengths };
         let states = self.spec.forward(&input).unwrap();
-        let of = self.spec.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
-        let of = Gradients { dictionary: wide(&of.dictionary), control: wide(&of.control), initial: wide(&of.initial) };
-        (wide(&states), of)
+        let Gradients { dictionary, control, initial } =
+            self.spec.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
+        (wide(&states), Gradients { dictionary: wide(&dictionary), control: wide(&control), initial: wide(&initial) })
     }
 
     /// `S`, the soft-max of the lines of the matrix that scores mix: `[H, H]`, line after line.
@@ -92,8 +91,8 @@ impl Case {
             let sum: f64 = e.iter().sum();
             e.into_iter().map(|x| x / sum).collect::<Vec<_>>()
         };
-        let hidden = self.spec.hidden();
-        let s = softmax(&self.control[row * self.spec.columns()..][..self.spec.matrices()]);
+        let hidden = self.spec.hidden;
+        let s = softmax(&self.control[row * self.spec.columns()..][..self.spec.matrices]);
         let entry = |e: usize| s.iter().zip(self.dictionary.chunks(hidden * hidden)).map(|(s, m)| s * m[e]).sum::<f64>();
         let mixed: Vec<f64> = (0..hidden * hidden).map(entry).collect();
         mixed.chunks(hidden).flat_map(softmax).collect()
@@ -101,7 +100,7 @@ impl Case {
 
     /// `P`, one-hot by lines.
     pub fn hard(&self, row: usize) -> Vec<f64> {
-        let hidden = self.spec.hidden();
+        let hidden = self.spec.hidden;
         let mut all = self.soft(row);
         for line in all.chunks_mut(hidden) {
             let best = (0..hidden).fold(0, |best, i| if line[i] > line[best] { i } else { best });
@@ -112,7 +111,7 @@ impl Case {
 
     /// Full matrices, with `P` of each step as given, line after line.
     pub fn reference(&self, p: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
-        let (hidden, width, columns) = (self.spec.hidden(), self.spec.width(), self.spec.columns());
+        let (hidden, width, columns) = (self.spec.hidden, self.spec.width(), self.spec.columns());
         let complex = width > hidden;
         let pair = |x: &[f64], j: usize| [x[j], if complex { x[hidden + j] } else { 0.0 }];
         let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
@@ -123,9 +122,9 @@ impl Case {
                 let row = b * self.length + t;
                 if t < self.lengths.as_ref().map_or(self.length, |lengths| lengths[b]) {
                     let control = &self.control[row * columns..][..columns];
-                    let raw = &control[self.spec.matrices()..];
+                    let raw = &control[self.spec.matrices..];
                     let dt = self.spans.as_ref().map_or(1.0, |spans| spans[row]);
-                    let d = |j: usize| match self.spec.diagonal() {
+                    let d = |j: usize| match self.spec.diagonal {
                         Diagonal::One => [1.0, 0.0],
                         Diagonal::Real => [sigmoid(raw[j]).powf(dt), 0.0],
                         Diagonal::Complex => {
@@ -135,11 +134,11 @@ impl Case {
                     };
                     let p = p(row);
                     let mut next: Vec<Complex> = (0..hidden)
-                        .map(|i| if self.spec.has_input() { pair(&control[columns - width..], i) } else { [0.0; 2] })
+                        .map(|i| if self.spec.input { pair(&control[columns - width..], i) } else { [0.0; 2] })
                         .collect();
                     for (j, &h) in h.iter().enumerate() {
                         for (i, next) in next.iter_mut().enumerate() {
-                            let (p, d) = match self.spec.one_hot() {
+                            let (p, d) = match self.spec.one_hot {
                                 OneHot::Columns => (p[j * hidden + i], d(j)),
                                 OneHot::Rows => (p[i * hidden + j], d(i)),
                             };

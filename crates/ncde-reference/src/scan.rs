@@ -43,9 +43,8 @@ impl Case {
         let (a, b, initial): (Vec<T>, Vec<T>, Vec<T>) = (narrow(&self.a), narrow(&self.b), narrow(&self.initial));
         let input = Input { batch: self.batch, length: self.length, a: &a, b: &b, initial: &initial };
         let states = self.scan.forward(&input).unwrap();
-        let gradients = self.scan.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
-        let gradients = Gradients { a: wide(&gradients.a), b: wide(&gradients.b), initial: wide(&gradients.initial) };
-        (wide(&states), gradients)
+        let Gradients { a, b, initial } = self.scan.backward(&input, &states, &narrow::<T>(&self.weights)).unwrap();
+        (wide(&states), Gradients { a: wide(&a), b: wide(&b), initial: wide(&initial) })
     }
 
     pub fn name(&self) -> String {
@@ -55,16 +54,16 @@ impl Case {
     /// Where the parts of number `i` at step `t` of series `b` are.
     pub fn place(&self, b: usize, t: usize, i: usize) -> [usize; 2] {
         let row = (b * self.length + t) * self.row();
-        [row + i, row + (self.scan.numbers().parts() - 1) * self.scan.width() + i]
+        [row + i, row + (self.scan.numbers.parts() - 1) * self.scan.width + i]
     }
 
     pub fn row(&self) -> usize {
-        self.scan.numbers().parts() * self.scan.width()
+        self.scan.numbers.parts() * self.scan.width
     }
 
     /// Number by number, each a pair.
     pub fn reference(&self) -> (Vec<f64>, Gradients<f64>) {
-        let complex = self.scan.numbers() == Numbers::Complex;
+        let complex = self.scan.numbers == Numbers::Complex;
         let read = |x: &[f64], [re, im]: [usize; 2]| [x[re], if complex { x[im] } else { 0.0 }];
         let write = |x: &mut [f64], [re, im]: [usize; 2], value: [f64; 2]| {
             if complex {
@@ -78,8 +77,8 @@ impl Case {
         let mut states = vec![0.0; self.a.len()];
         let (mut da, mut db, mut d_initial) = (states.clone(), states.clone(), vec![0.0; self.initial.len()]);
         for b in 0..self.batch {
-            for i in 0..self.scan.width() {
-                let start = [b * self.row() + i, (b * self.row()) + self.row() - self.scan.width() + i];
+            for i in 0..self.scan.width {
+                let start = [b * self.row() + i, (b * self.row()) + self.row() - self.scan.width + i];
                 let mut h = read(&self.initial, start);
                 for t in 0..self.length {
                     let at = self.place(b, t, i);

@@ -8,17 +8,11 @@ use crate::Number;
 pub const CACHE_LINE: usize = 64;
 
 /// An array of numbers that starts on a cache line.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Buffer<E> {
     data: Vec<E>,
     start: usize,
     len: usize,
-}
-
-impl<E> Default for Buffer<E> {
-    fn default() -> Self {
-        Self { data: Vec::new(), start: 0, len: 0 }
-    }
 }
 
 impl<E: Number> Buffer<E> {

@@ -27,4 +27,4 @@ mod simd;
 pub use buffer::{Buffer, CACHE_LINE};
 pub use float::Float;
 pub use number::{Lanes, Number, Term};
-pub use simd::{Instructions, Kernel, Scalar, Simd, Vector, call, dispatch, dispatch_for, everywhere, with_each};
+pub use simd::{Instructions, Kernel, Scalar, Simd, Vector, call, dispatch, dispatch_for, everywhere, outlined, with_each};

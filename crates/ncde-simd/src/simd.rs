@@ -118,10 +118,16 @@ impl Kernel for Chosen {
 }
 
 /// Runs `kernel` with the caller's instructions, but as a function of its own: inlining everything everywhere takes minutes to
-/// compile. (A closure would not do: it is not compiled for those instructions.)
+/// compile.
 #[inline(always)]
 pub fn call<S: Simd, K: Kernel>(simd: S, kernel: K) -> K::Output {
     simd.vectorize(Compiled(kernel))
+}
+
+/// As [`call`], for a closure. It must be `#[inline(always)]`: any other is not compiled for those instructions.
+#[inline(always)]
+pub fn outlined<S: Simd, T>(simd: S, body: impl FnOnce() -> T) -> T {
+    simd.vectorize(body)
 }
 
 /// A real number and the register that holds several of it.
@@ -227,13 +233,7 @@ vector!(
     reduce_sum_f64s
 );
 
-/// Runs a kernel with every instruction set this machine has, the plainest first.
+/// Runs a kernel with every instruction set this machine has, the plainest first, see [`with_each`].
 pub fn everywhere<K: Kernel>(kernel: impl Fn() -> K) -> Vec<K::Output> {
-    let mut outputs = vec![kernel().run(pulp::Scalar)];
-    #[cfg(target_arch = "x86_64")]
-    if let Some(simd) = pulp::x86::V3::try_new() {
-        outputs.push(call(simd, kernel()));
-    }
-    outputs.push(dispatch(kernel()));
-    outputs
+    with_each(|_| dispatch(kernel()))
 }

@@ -13,6 +13,7 @@
 //! ```
 
 use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch_for};
+use rayon::prelude::*;
 
 use super::dplr::Dplr;
 use super::grams::Grams;
@@ -22,6 +23,7 @@ use super::operator::{Hadamard, Operator, Sparse};
 use super::plan::{self, Rows, Shard};
 use super::taylor::{Degrees, Need, Series};
 use super::{Affine, Contraction, Gradients, Input, Recurrence, Transition};
+use crate::chunks::add;
 use crate::error::all_finite;
 use crate::shards::shards;
 use crate::structure::Structure;
@@ -310,12 +312,11 @@ fn forward_with<T: Float, O: Operator<T> + Send>(
     states: &mut [T],
 ) {
     let hidden = recurrence.field().hidden();
-    plan::each_series(states, input.length * input.columns * hidden, &|| {
-        let (mut operator, mut scratch) = (operator(), Scratch::new(hidden));
-        Box::new(move |b, states| {
-            let series = SeriesRun { recurrence, input, a, operator: &mut operator, scratch: &mut scratch, b };
-            dispatch_for::<T, _>(Forward { series, states });
-        })
+    let workspace = || (operator(), Scratch::new(hidden));
+    let series = states.par_chunks_exact_mut(input.length * input.columns * hidden).enumerate();
+    series.for_each_init(workspace, |(operator, scratch), (b, states)| {
+        let series = SeriesRun { recurrence, input, a, operator, scratch, b };
+        dispatch_for::<T, _>(Forward { series, states });
     });
 }
 
@@ -356,6 +357,6 @@ fn backward_with<T: Float, O: Operator<T> + Send>(
     });
     gradients.a.fill(T::ZERO);
     for part in sums {
-        gradients.a.iter_mut().zip(part).for_each(|(a, part)| *a += part);
+        add(&mut gradients.a, &part);
     }
 }

@@ -27,6 +27,7 @@
 use ncde_simd::{Float, Number, Scalar};
 
 use crate::Error;
+use crate::chunks::add;
 use crate::error::want;
 use crate::structure::Field;
 
@@ -89,17 +90,17 @@ impl Brackets {
                     return refuse(format!("element {i} is the bracket of {p} and {q}, which are not before it"));
                 }
             };
-            kinds.push(match letters {
-                0 => {
-                    matrices.push(i);
-                    Kind::Matrix(matrices.len() - 1)
-                }
-                1 => {
-                    vectors.push(i);
-                    Kind::Vector(vectors.len() - 1)
-                }
+            let kind = match letters {
+                0 => Kind::Matrix(matrices.len()),
+                1 => Kind::Vector(vectors.len()),
                 _ => Kind::Nothing,
-            });
+            };
+            kinds.push(kind);
+            match kind {
+                Kind::Matrix(_) => matrices.push(i),
+                Kind::Vector(_) => vectors.push(i),
+                Kind::Nothing => {}
+            }
         }
         Ok(Self { field: field.clone(), affine: AffineInput::Other(inputs), table: table.to_vec(), kinds, matrices, vectors })
     }
@@ -204,7 +205,7 @@ impl Brackets {
             let (before, rest) = g.split_at_mut(m * size);
             let g_row = &rest[..size];
             match self.table[i] {
-                Bracket::Letter(k) => da[self.field.channel(k)].iter_mut().zip(g_row).for_each(|(da, &g)| *da += g),
+                Bracket::Letter(k) => add(&mut da[self.field.channel(k)], g_row),
                 Bracket::Pair(p, q) => {
                     // C = QP - PQ: dQ = G P^T - P^T G, dP = Q^T G - G Q^T.
                     let (p, q) = (self.rows(p, size), self.rows(q, size));
@@ -256,16 +257,13 @@ impl Brackets {
             let (before, rest) = g.split_at_mut(m * hidden);
             let g_row = &rest[..hidden];
             match self.table[i] {
-                Bracket::Letter(k) => {
-                    let db = &mut db[self.column(k) * hidden..][..hidden];
-                    db.iter_mut().zip(g_row).for_each(|(db, &g)| *db += g);
-                }
+                Bracket::Letter(k) => add(&mut db[self.column(k) * hidden..][..hidden], g_row),
                 Bracket::Pair(p, q) => {
                     for (matrix, vector, sign) in self.terms::<T>(p, q) {
-                        let own_vector = vector * hidden..(vector + 1) * hidden;
+                        let numbers = vector * hidden..(vector + 1) * hidden;
                         let g: Vec<T> = g_row.iter().map(|&x| x * sign).collect();
-                        let dc = self.act_backward(&effective, &mut da, matrix, &vectors[own_vector.clone()], &g);
-                        before[own_vector].iter_mut().zip(dc).for_each(|(before, dc)| *before += dc);
+                        let dc = self.act_backward(&effective, &mut da, matrix, &vectors[numbers.clone()], &g);
+                        add(&mut before[numbers], &dc);
                     }
                 }
             }
@@ -314,7 +312,7 @@ impl Brackets {
         match self.table[element] {
             Bracket::Letter(k) => {
                 let (mut out, mut scratch) = (vec![T::ZERO; v.len()], vec![T::ZERO; v.len()]);
-                self.field.apply(Scalar::new(), a, k, v, &mut out, &mut scratch);
+                self.field.apply::<T, _, false>(Scalar::new(), a, k, v, &mut out, &mut scratch);
                 out
             }
             Bracket::Pair(p, q) => {
@@ -332,7 +330,7 @@ impl Brackets {
                 let (mut out, mut scratch) = (vec![T::ZERO; v.len()], vec![T::ZERO; v.len()]);
                 let simd = Scalar::new();
                 self.field.outer(simd, a, k, [g, v], da, &mut scratch);
-                self.field.apply_transposed(simd, a, k, g, &mut out, &mut scratch);
+                self.field.apply::<T, _, true>(simd, a, k, g, &mut out, &mut scratch);
                 out
             }
             Bracket::Pair(p, q) => {
@@ -340,7 +338,7 @@ impl Brackets {
                 let mut dv = self.act_backward(a, da, p, v, &gp);
                 let minus: Vec<T> = g.iter().map(|&x| -x).collect();
                 let gq = self.act_backward(a, da, p, &self.act(a, q, v), &minus);
-                dv.iter_mut().zip(self.act_backward(a, da, q, v, &gq)).for_each(|(x, y)| *x += y);
+                add(&mut dv, &self.act_backward(a, da, q, v, &gq));
                 dv
             }
         }

@@ -74,19 +74,21 @@ impl Commutators {
 }
 
 /// [`Commutators::forward`] on arrays whose sizes have been checked.
-pub(crate) fn forward<T: Float>(of: &Commutators, numbers: usize, matrices: &[T]) -> Vec<T> {
-    let mut out = vec![T::ZERO; matrices.len() / of.steps];
-    let tasks = out.par_chunks_mut(WINDOWS * numbers).zip(matrices.par_chunks(WINDOWS * of.steps * numbers));
-    tasks.for_each(|(out, matrices)| dispatch_for::<T, _>(Forward { of: *of, numbers, matrices, out }));
+pub(crate) fn forward<T: Float>(sizes: &Commutators, numbers: usize, matrices: &[T]) -> Vec<T> {
+    let mut out = vec![T::ZERO; matrices.len() / sizes.steps];
+    let tasks = out.par_chunks_mut(WINDOWS * numbers).zip(matrices.par_chunks(WINDOWS * sizes.steps * numbers));
+    tasks.for_each(|(out, matrices)| dispatch_for::<T, _>(Forward { sizes: *sizes, numbers, matrices, out }));
     out
 }
 
 /// [`Commutators::backward`] on arrays whose sizes have been checked.
-pub(crate) fn backward<T: Float>(of: &Commutators, numbers: usize, matrices: &[T], gradient: &[T]) -> Vec<T> {
+pub(crate) fn backward<T: Float>(sizes: &Commutators, numbers: usize, matrices: &[T], gradient: &[T]) -> Vec<T> {
     let mut out = vec![T::ZERO; matrices.len()];
-    let chunk = WINDOWS * of.steps * numbers;
+    let chunk = WINDOWS * sizes.steps * numbers;
     let tasks = out.par_chunks_mut(chunk).zip(matrices.par_chunks(chunk)).zip(gradient.par_chunks(WINDOWS * numbers));
-    tasks.for_each(|((out, matrices), gradient)| dispatch_for::<T, _>(Backward { of: *of, numbers, matrices, gradient, out }));
+    tasks.for_each(|((out, matrices), gradient)| {
+        dispatch_for::<T, _>(Backward { sizes: *sizes, numbers, matrices, gradient, out });
+    });
     out
 }
 
@@ -117,12 +119,12 @@ impl Group {
         })
     }
 
-    /// The rows at `place` of windows of `stride` numbers, entry by entry.
+    /// The rows at `offset` in windows of `stride` numbers, entry by entry.
     #[inline(always)]
-    fn read<R: Number>(self, all: &[R::Real], stride: usize, place: usize, out: &mut [R]) {
+    fn read<R: Number>(self, all: &[R::Real], stride: usize, offset: usize, out: &mut [R]) {
         let width = self.end - self.start;
         if self.windows == 1 {
-            let row = &all[self.window * stride + place..];
+            let row = &all[self.window * stride + offset..];
             for (row, out) in row.chunks_exact(self.blocks).zip(out) {
                 *out = R::read(&row[self.start..self.end]);
             }
@@ -132,7 +134,7 @@ impl Group {
             // As wide as the widest register.
             let mut lanes = [R::Real::ZERO; 16];
             for (w, lanes) in lanes.chunks_exact_mut(width).take(self.windows).enumerate() {
-                lanes.copy_from_slice(&all[(self.window + w) * stride + place + e * self.blocks..][..width]);
+                lanes.copy_from_slice(&all[(self.window + w) * stride + offset + e * self.blocks..][..width]);
             }
             *out = R::read(&lanes[..self.windows * width]);
         }
@@ -140,13 +142,13 @@ impl Group {
 
     /// The reverse of [`read`](Self::read).
     #[inline(always)]
-    fn write<R: Number>(self, values: &[R], stride: usize, place: usize, all: &mut [R::Real]) {
+    fn write<R: Number>(self, values: &[R], stride: usize, offset: usize, all: &mut [R::Real]) {
         let width = self.end - self.start;
         for (e, value) in values.iter().enumerate() {
             let mut lanes = [R::Real::ZERO; 16];
             value.write(&mut lanes[..self.windows * width]);
             for (w, lanes) in lanes.chunks_exact(width).take(self.windows).enumerate() {
-                all[(self.window + w) * stride + place + e * self.blocks + self.start..][..width].copy_from_slice(lanes);
+                all[(self.window + w) * stride + offset + e * self.blocks + self.start..][..width].copy_from_slice(lanes);
             }
         }
     }
@@ -165,7 +167,7 @@ macro_rules! with_size {
 }
 
 struct Forward<'a, T> {
-    of: Commutators,
+    sizes: Commutators,
     numbers: usize,
     matrices: &'a [T],
     out: &'a mut [T],
@@ -176,24 +178,24 @@ impl<T: Float> Kernel for Forward<'_, T> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        with_size!(self.of.block, windows(simd, self));
+        with_size!(self.sizes.block, windows(simd, self));
     }
 }
 
 #[inline(always)]
 fn windows<S: Simd, T: Float>(simd: S, job: Forward<'_, T>, b: usize) {
-    let Forward { of, numbers, matrices, out } = job;
-    let count = of.block_numbers();
+    let Forward { sizes, numbers, matrices, out } = job;
+    let count = sizes.block_numbers();
     let zero = T::Register::ZEROS;
-    let factor = T::Register::splat(simd, T::from_f64(of.factor));
+    let factor = T::Register::splat(simd, T::from_f64(sizes.factor));
     let minus_one = T::Register::splat(simd, -T::ONE);
     let [mut m, mut sum, mut minus, mut area] = [(); 4].map(|()| vec![zero; count]);
     for group in Group::all::<T::Register>(numbers / count, out.len() / numbers) {
         for array in [&mut sum, &mut minus, &mut area] {
             array.fill(zero);
         }
-        for k in 0..of.steps {
-            group.read(matrices, of.steps * numbers, k * numbers, &mut m);
+        for k in 0..sizes.steps {
+            group.read(matrices, sizes.steps * numbers, k * numbers, &mut m);
             let ((m, v), (p, q)) = (m.split_at(b * b), sum.split_at(b * b));
             let (area, of_v) = area.split_at_mut(b * b);
             for i in 0..b {
@@ -203,7 +205,7 @@ fn windows<S: Simd, T: Float>(simd: S, job: Forward<'_, T>, b: usize) {
                         let half = left.fma(simd, p[k * b + j], area[i * b + j]);
                         area[i * b + j] = right.fma(simd, m[k * b + j], half);
                     }
-                    if of.vectors {
+                    if sizes.vectors {
                         let half = left.fma(simd, q[k], of_v[i]);
                         of_v[i] = right.fma(simd, v[k], half);
                     }
@@ -224,7 +226,7 @@ fn windows<S: Simd, T: Float>(simd: S, job: Forward<'_, T>, b: usize) {
 }
 
 struct Backward<'a, T> {
-    of: Commutators,
+    sizes: Commutators,
     numbers: usize,
     matrices: &'a [T],
     gradient: &'a [T],
@@ -236,21 +238,21 @@ impl<T: Float> Kernel for Backward<'_, T> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        with_size!(self.of.block, reverse(simd, self));
+        with_size!(self.sizes.block, reverse(simd, self));
     }
 }
 
 #[inline(always)]
 fn reverse<S: Simd, T: Float>(simd: S, job: Backward<'_, T>, b: usize) {
-    let Backward { of, numbers, matrices, gradient, out } = job;
-    let (count, size) = (of.block_numbers(), b * b);
+    let Backward { sizes, numbers, matrices, gradient, out } = job;
+    let (count, size) = (sizes.block_numbers(), b * b);
     let zero = T::Register::ZEROS;
-    let factor = T::Register::splat(simd, T::from_f64(of.factor));
+    let factor = T::Register::splat(simd, T::from_f64(sizes.factor));
     let minus_one = T::Register::splat(simd, -T::ONE);
     // The gradient, times c and times -c; the sum over later increments; an increment and its gradient.
     let [mut g, mut up, mut down, mut later, mut m, mut dm] = [(); 6].map(|()| vec![zero; count]);
-    let mut before = vec![zero; of.steps * count];
-    let stride = of.steps * numbers;
+    let mut before = vec![zero; sizes.steps * count];
+    let stride = sizes.steps * numbers;
     for group in Group::all::<T::Register>(numbers / count, gradient.len() / numbers) {
         group.read(gradient, numbers, 0, &mut g);
         for e in 0..count {
@@ -259,13 +261,13 @@ fn reverse<S: Simd, T: Float>(simd: S, job: Backward<'_, T>, b: usize) {
             before[e] = zero;
             later[e] = zero;
         }
-        for k in 1..of.steps {
+        for k in 1..sizes.steps {
             group.read(matrices, stride, (k - 1) * numbers, &mut m);
             for e in 0..count {
                 before[k * count + e] = before[(k - 1) * count + e].plus(simd, m[e]);
             }
         }
-        for k in (0..of.steps).rev() {
+        for k in (0..sizes.steps).rev() {
             group.read(matrices, stride, k * numbers, &mut m);
             let p = &before[k * count..(k + 1) * count];
             for i in 0..b {
@@ -279,7 +281,7 @@ fn reverse<S: Simd, T: Float>(simd: S, job: Backward<'_, T>, b: usize) {
                         d_later = up[l * b + j].fma(simd, m[l * b + i], d_later);
                         d_later = down[i * b + l].fma(simd, m[j * b + l], d_later);
                     }
-                    if of.vectors {
+                    if sizes.vectors {
                         d_m = up[size + i].fma(simd, p[size + j], d_m);
                         d_later = down[size + i].fma(simd, m[size + j], d_later);
                     }

@@ -2,24 +2,17 @@
 //!
 //! Reverse: `dh = e^x g`, `dbeta = phi_1(x) g`, `dx = g (e^x h + phi_1'(x) beta)`.
 
-use ncde_simd::{Float, Kernel, Number, Simd};
+use ncde_simd::{Float, Number, Simd};
 
-use super::closed::{Chunk, Reverse};
-use super::layout::Class;
+use super::closed::{Backward, Forward, Reverse, Steps};
 
-/// All steps of a chunk.
-pub(crate) struct Forward<'a, R> {
-    pub(crate) chunk: &'a Chunk<'a, R>,
-    pub(crate) class: &'a Class,
-    /// States before the first and after every step, `[steps + 1, columns, states]`.
-    pub(crate) h: &'a mut [R],
-}
+/// Diagonal matrices.
+pub(crate) struct Diagonal;
 
-impl<T: Float, R: Number<Real = T>> Kernel for Forward<'_, R> {
-    type Output = ();
+impl<T: Float, R: Number<Real = T>> Steps<R> for Diagonal {
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { chunk, class, h } = self;
+    fn forward<S: Simd>(simd: S, pass: Forward<'_, R>) {
+        let Forward { chunk, class, h, .. } = pass;
         let state_len = chunk.columns * chunk.states;
         for t in 0..chunk.steps {
             let omega = &chunk.omega[t * chunk.padded + class.entry..][..class.g];
@@ -40,20 +33,10 @@ impl<T: Float, R: Number<Real = T>> Kernel for Forward<'_, R> {
             }
         }
     }
-}
 
-/// The reverse of [`Forward`].
-pub(crate) struct Backward<'a, R> {
-    pub(crate) chunk: &'a Chunk<'a, R>,
-    pub(crate) class: &'a Class,
-    pub(crate) reverse: &'a mut Reverse<R>,
-}
-
-impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
-    type Output = ();
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { chunk, class, reverse } = self;
+    fn backward<S: Simd>(simd: S, pass: Backward<'_, R>) {
+        let Backward { chunk, class, reverse } = pass;
         let Reverse { h, gradient, carry, d_omega, d_beta, .. } = reverse;
         let state_len = chunk.columns * chunk.states;
         for t in (0..chunk.steps).rev() {

@@ -13,10 +13,10 @@
 //! dY = sum_j dq_j q_{j+1}^T / ((2j+2) (2j+3)),   dX = du v^T + dv h^T + dY X^T + X^T dY
 //! ```
 
-use ncde_simd::{Float, Kernel, Number, Simd};
+use ncde_simd::{Float, Number, Simd};
 
 use super::small::{
-    Matrices, Vectors, apply, apply_onto, apply_transposed, apply_transposed_onto, combine, number, scaled, size,
+    Matrices, Vectors, apply, apply_onto, apply_transposed, apply_transposed_onto, combine, number, product, scaled, size,
 };
 use super::taylor::{INVERSE, Series};
 
@@ -34,20 +34,27 @@ fn factors<S: Simd, T: Float, R: Number<Real = T>>(simd: S, part: f64, j: usize)
     (number(simd, one), number(simd, one * INVERSE[2 * j + 3] * part))
 }
 
-/// One stage: the new `h`.
+/// One stage: the new `h`. With `STORE` the second vectors of the pairs `(dv, h)`, `(du, v)` and `(dq_j, q_{j+1})` are stored.
 #[inline(always)]
-pub(crate) fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
+pub(crate) fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize, const STORE: bool>(
     simd: S,
     powers: Powers<'_, R, B, U>,
     (h, beta): (&Vectors<R, B, U>, &Vectors<R, B, U>),
     series: Series,
+    [first, second]: [&mut [Vectors<R, B, U>]; 2],
 ) -> Vectors<R, B, U> {
     let (pairs, part) = (series.terms / 2, series.part());
     // v and q here are s times those above: one factor at the end.
     let v = apply_onto(simd, (R::ONES, powers.first, h), beta);
+    if STORE {
+        (first[1], first[3]) = (*h, v);
+    }
     let u = apply(simd, powers.first, &v);
     let mut q = combine(simd, factors(simd, part, pairs - 1).0, &u, &v);
     for j in (0..pairs - 1).rev() {
+        if STORE {
+            second[2 * j + 1] = q;
+        }
         let (one, two) = factors(simd, part, j);
         q = apply_onto(simd, (two, powers.second, &q), &combine(simd, one, &u, &v));
     }
@@ -76,7 +83,7 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
 ) -> Reversed<'a, R, B, U> {
     let (stages, pairs, part) = (series.stages, series.terms / 2, series.part());
     let one = R::ONES;
-    // For each stage (dv, h) and (du, v), then (dq_j, q_{j+1}): first the right ones, then the left ones.
+    // For each stage its pairs: first the second vectors, then the first ones.
     let needed = stages * (pairs + 1) * 2 * B * U;
     if trail.len() < needed {
         trail.resize(needed, R::ZEROS);
@@ -87,17 +94,7 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
     let mut h = *h;
     for stage in 0..stages {
         let (first, second) = (&mut first[4 * stage..][..4], &mut second[pair_len * stage..][..pair_len]);
-        first[1] = h;
-        let v = apply_onto(simd, (one, powers.first, &h), beta);
-        first[3] = v;
-        let u = apply(simd, powers.first, &v);
-        let mut q = combine(simd, factors(simd, part, pairs - 1).0, &u, &v);
-        for j in (0..pairs - 1).rev() {
-            second[2 * j + 1] = q;
-            let (one, two) = factors(simd, part, j);
-            q = apply_onto(simd, (two, powers.second, &q), &combine(simd, one, &u, &v));
-        }
-        h = combine(simd, number(simd, part), &q, &h);
+        h = self::stage::<S, T, R, B, U, true>(simd, powers, (&h, beta), series, [first, second]);
     }
     let (mut g, mut d) = (*g, const { [[R::ZEROS; U]; B] });
     for stage in (0..stages).rev() {
@@ -122,25 +119,26 @@ pub(crate) fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usiz
 }
 
 /// Row `r` of `dY X^T + X^T dY` added to `sums`, for `Y = X^2`.
-pub(crate) struct ThroughSquare<'a, R, const B: usize, const U: usize> {
-    pub(crate) x: &'a Matrices<R, B, U>,
-    pub(crate) dy: &'a Matrices<R, B, U>,
-    pub(crate) r: usize,
-    pub(crate) sums: &'a mut [[R; U]; B],
-}
-
-impl<R: Number, const B: usize, const U: usize> Kernel for ThroughSquare<'_, R, B, U> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { x, dy, r, sums } = self;
-        for k in 0..size::<S, B>() {
-            for c in 0..B {
-                for u in 0..U {
-                    sums[c][u] = dy[r][k][u].fma(simd, x[c][k][u], sums[c][u]);
-                    sums[c][u] = x[k][r][u].fma(simd, dy[k][c][u], sums[c][u]);
+#[inline(always)]
+pub(crate) fn add_through_square<S: Simd, R: Number, const B: usize, const U: usize>(
+    simd: S,
+    x: &Matrices<R, B, U>,
+    dy: &Matrices<R, B, U>,
+    r: usize,
+    sums: &mut [[R; U]; B],
+) {
+    product::<S, _, B>(
+        simd,
+        #[inline(always)]
+        move || {
+            for k in 0..size::<S, B>() {
+                for c in 0..B {
+                    for u in 0..U {
+                        sums[c][u] = dy[r][k][u].fma(simd, x[c][k][u], sums[c][u]);
+                        sums[c][u] = x[k][r][u].fma(simd, dy[k][c][u], sums[c][u]);
+                    }
                 }
             }
-        }
-    }
+        },
+    );
 }

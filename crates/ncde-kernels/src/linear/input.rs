@@ -4,7 +4,7 @@ use ncde_simd::Float;
 
 use super::Recurrence;
 use crate::Error;
-use crate::error::{all_finite, finite, want};
+use crate::error::{all_finite, finite, want, want_lengths, want_shape, want_some};
 
 /// The arrays of one call, the last index running fastest.
 #[derive(Debug, Clone, Copy)]
@@ -51,35 +51,24 @@ impl Recurrence {
     /// Checks all sizes of the input.
     pub(crate) fn check_sizes<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let &Input { batch, length, columns, .. } = input;
-        for (what, size) in [("size", batch), ("length", length), ("number of columns", columns)] {
-            if size == 0 {
-                return Err(Error::Empty { operation, what });
-            }
-        }
-        let (hidden, width) = (self.field().hidden(), self.coefficients());
+        want_some(operation, &[("size", batch), ("length", length), ("number of columns", columns)])?;
         want(operation, "A", input.a.len(), self.field().parameters(), || {
             format!("the parameters of {} channels of a {} field", self.field().channels(), self.field().structure().name())
         })?;
-        want(operation, "the coefficients", input.coefficients.len(), batch * length * width, || {
-            format!("batch {batch} x length {length} x {width} coefficients")
-        })?;
-        want(operation, "the initial state", input.initial.len(), batch * columns * hidden, || {
-            format!("batch {batch} x {columns} columns x {hidden} states")
-        })?;
+        let (batch_size, steps, width) = (("batch #", batch), ("length #", length), ("# coefficients", self.coefficients()));
+        want_shape(operation, "the coefficients", input.coefficients.len(), &[batch_size, steps, width])?;
+        let initial = [batch_size, ("# columns", columns), ("# states", self.field().hidden())];
+        want_shape(operation, "the initial state", input.initial.len(), &initial)?;
         if let Some(affine) = input.affine {
-            want(operation, "the affine input", affine.len(), batch * length * columns * hidden, || {
-                format!("batch {batch} x length {length} x {columns} columns x {hidden} states")
-            })?;
+            want_shape(operation, "the affine input", affine.len(), &self.states_shape(input))?;
         }
-        if let Some(lengths) = input.lengths {
-            want(operation, "the list of lengths", lengths.len(), batch, || format!("batch {batch}"))?;
-            for (series, &steps) in lengths.iter().enumerate() {
-                if steps == 0 || steps > length {
-                    return Err(Error::Length { operation, series, length: steps, longest: length });
-                }
-            }
-        }
-        Ok(())
+        want_lengths(operation, input.lengths, batch, length)
+    }
+
+    /// The sizes of an array with a state for each step.
+    pub(crate) fn states_shape<T>(&self, input: &Input<'_, T>) -> [(&'static str, usize); 4] {
+        let &Input { batch, length, columns, .. } = input;
+        [("batch #", batch), ("length #", length), ("# columns", columns), ("# states", self.field().hidden())]
     }
 
     /// Refuses NaN and infinities in the steps before the end of each series.

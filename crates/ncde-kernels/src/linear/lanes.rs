@@ -15,30 +15,23 @@
 //!
 //! `U` registers of blocks are computed together: each product depends on the one before it, and independent ones hide its latency.
 
-use ncde_simd::{Float, Kernel, Number, Simd};
+use ncde_simd::{Float, Number, Simd};
 
-use super::closed::{Chunk, Reverse};
-use super::even::{self, Powers, ThroughSquare};
-use super::layout::Class;
+use super::closed::{Backward, Chunk, Forward, Reverse, Steps};
+use super::even::{self, Powers, add_through_square};
 use super::small::{
     self, Matrices, Vectors, apply_onto, apply_transposed, apply_transposed_onto, combine, gather, generator, largest, number,
     product, scaled, scatter, size, square,
 };
 use super::taylor::{INVERSE, Series};
 
-/// All steps of a chunk, of the blocks of one class.
-pub(crate) struct Forward<'a, R, const B: usize, const U: usize> {
-    pub(crate) chunk: &'a Chunk<'a, R>,
-    pub(crate) class: &'a Class,
-    /// States before the first and after every step, `[steps + 1, columns, states]`.
-    pub(crate) h: &'a mut [R],
-}
+/// Blocks of size `B`, `U` registers of them at once.
+pub(crate) struct Lanes<const B: usize, const U: usize>;
 
-impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for Forward<'_, R, B, U> {
-    type Output = ();
+impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Steps<R> for Lanes<B, U> {
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { chunk, class, h } = self;
+    fn forward<S: Simd>(simd: S, pass: Forward<'_, R>) {
+        let Forward { chunk, class, h, .. } = pass;
         let g = class.g;
         let state_len = chunk.columns * chunk.states;
         for t in 0..chunk.steps {
@@ -57,8 +50,11 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for F
                     }
                     for _ in 0..series.stages {
                         h = match &second {
-                            None => stage(simd, &m, (&h, &inside), series),
-                            Some(second) => even::stage(simd, Powers { first: &m, second }, (&h, &inside), series),
+                            None => stage::<S, T, R, B, U, false>(simd, &m, (&h, &inside), series, &mut []),
+                            Some(second) => {
+                                let powers = Powers { first: &m, second };
+                                even::stage::<S, T, R, B, U, false>(simd, powers, (&h, &inside), series, [&mut [], &mut []])
+                            }
                         };
                     }
                     if chunk.beta.is_some() {
@@ -72,63 +68,10 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for F
             }
         }
     }
-}
 
-/// The series of step `t`; for large generators, of which the square is worth having, with their squares.
-#[inline(always)]
-fn choose<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
-    simd: S,
-    chunk: &Chunk<'_, R>,
-    t: usize,
-    m: &Matrices<R, B, U>,
-) -> (Series, Option<Matrices<R, B, U>>) {
-    let rough = chunk.series[t];
-    // Single numbers come here for one term only.
-    if B == 1 || !chunk.is_rough(rough) {
-        return (rough, None);
-    }
-    let squares = small::squares(simd, m);
-    if !rough.is_worth_a_square(B) {
-        return (chunk.refine(t, largest(&squares).sqrt()), None);
-    }
-    let second = square(simd, m);
-    let mut product = small::squares(simd, &second);
-    for u in 0..U {
-        product[u] = product[u].times(simd, squares[u]);
-    }
-    (chunk.refine_even(t, largest(&product)), Some(second))
-}
-
-/// One stage: the new `h`.
-#[inline(always)]
-fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
-    simd: S,
-    m: &Matrices<R, B, U>,
-    (h, beta): (&Vectors<R, B, U>, &Vectors<R, B, U>),
-    series: Series,
-) -> Vectors<R, B, U> {
-    let part = series.part();
-    // v and s here are s times those above: one factor at the end.
-    let v = apply_onto(simd, (R::ONES, m, h), beta);
-    let mut s = v;
-    for k in (1..series.terms).rev() {
-        s = apply_onto(simd, (number(simd, INVERSE[k + 1] * part), m, &s), &v);
-    }
-    combine(simd, number(simd, part), &s, h)
-}
-
-/// The reverse of [`Forward`].
-pub(crate) struct Backward<'a, R, const B: usize, const U: usize> {
-    pub(crate) chunk: &'a Chunk<'a, R>,
-    pub(crate) class: &'a Class,
-    pub(crate) reverse: &'a mut Reverse<R>,
-}
-
-impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for Backward<'_, R, B, U> {
-    type Output = ();
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { chunk, class, reverse } = self;
+    fn backward<S: Simd>(simd: S, pass: Backward<'_, R>) {
+        let Backward { chunk, class, reverse } = pass;
         let Reverse { h, gradient, carry, d_omega, d_beta, trail, .. } = reverse;
         let (g, one) = (class.g, R::ONES);
         let state_len = chunk.columns * chunk.states;
@@ -164,7 +107,7 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for B
                             (z, dv) = (reversed.h, reversed.beta);
                         } else {
                             let pairs;
-                            (z, dv, pairs) = backward(simd, &m, (&h, &inside), &z, series, trail);
+                            (z, dv, pairs) = stages_backward(simd, &m, (&h, &inside), &z, series, trail);
                             sums.outer(simd, pairs);
                         }
                         if chunk.inside {
@@ -181,6 +124,56 @@ impl<T: Float, R: Number<Real = T>, const B: usize, const U: usize> Kernel for B
     }
 }
 
+/// The series of step `t`; for large generators, of which the square is worth having, with their squares.
+#[inline(always)]
+fn choose<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
+    simd: S,
+    chunk: &Chunk<'_, R>,
+    t: usize,
+    m: &Matrices<R, B, U>,
+) -> (Series, Option<Matrices<R, B, U>>) {
+    let rough = chunk.series[t];
+    // Single numbers come here for one term only.
+    if B == 1 || !chunk.is_rough(rough) {
+        return (rough, None);
+    }
+    let squares = small::squares(simd, m);
+    if !rough.is_worth_a_square(B) {
+        return (chunk.refine(t, largest(&squares).sqrt()), None);
+    }
+    let second = square(simd, m);
+    let mut product = small::squares(simd, &second);
+    for u in 0..U {
+        product[u] = product[u].times(simd, squares[u]);
+    }
+    (chunk.refine_even(t, largest(&product)), Some(second))
+}
+
+/// One stage: the new `h`. With `STORE` the second vectors of the pairs `(dv, h)`, `(z_1, s_2)`, ..., `(z_{m-1}, s_m)` are stored.
+#[inline(always)]
+fn stage<S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize, const STORE: bool>(
+    simd: S,
+    m: &Matrices<R, B, U>,
+    (h, beta): (&Vectors<R, B, U>, &Vectors<R, B, U>),
+    series: Series,
+    pairs: &mut [Vectors<R, B, U>],
+) -> Vectors<R, B, U> {
+    let part = series.part();
+    if STORE {
+        pairs[1] = *h;
+    }
+    // v and s here are s times those above: one factor at the end.
+    let v = apply_onto(simd, (R::ONES, m, h), beta);
+    let mut s = v;
+    for k in (1..series.terms).rev() {
+        if STORE {
+            pairs[2 * k + 1] = s;
+        }
+        s = apply_onto(simd, (number(simd, INVERSE[k + 1] * part), m, &s), &v);
+    }
+    combine(simd, number(simd, part), &s, h)
+}
+
 /// The output of the gradient of some generators.
 struct Sums<'a, R> {
     d_omega: &'a mut [R],
@@ -195,7 +188,7 @@ impl<R: Number> Sums<'_, R> {
     fn outer<S: Simd, const B: usize, const U: usize>(mut self, simd: S, pairs: &[Vectors<R, B, U>]) {
         for r in 0..size::<S, B>() {
             let mut sums = self.start(r);
-            product::<S, _, B>(simd, Outer { pairs, r, sums: &mut sums });
+            add_outer(simd, pairs, r, &mut sums);
             self.finish(r, &sums);
         }
     }
@@ -211,12 +204,12 @@ impl<R: Number> Sums<'_, R> {
     ) {
         let mut square = const { [[[R::ZEROS; U]; B]; B] };
         for r in 0..size::<S, B>() {
-            product::<S, _, B>(simd, Outer { pairs: of_square, r, sums: &mut square[r] });
+            add_outer(simd, of_square, r, &mut square[r]);
         }
         for r in 0..size::<S, B>() {
             let mut sums = self.start(r);
-            product::<S, _, B>(simd, Outer { pairs, r, sums: &mut sums });
-            product::<S, _, B>(simd, ThroughSquare { x: m, dy: &square, r, sums: &mut sums });
+            add_outer(simd, pairs, r, &mut sums);
+            add_through_square(simd, m, &square, r, &mut sums);
             self.finish(r, &sums);
         }
     }
@@ -242,27 +235,28 @@ impl<R: Number> Sums<'_, R> {
 }
 
 /// Row `r` of `sum z x^T`, over pairs of `z` and `x` that follow each other, added to `sums`.
-struct Outer<'a, R, const B: usize, const U: usize> {
-    pairs: &'a [Vectors<R, B, U>],
+#[inline(always)]
+fn add_outer<S: Simd, R: Number, const B: usize, const U: usize>(
+    simd: S,
+    pairs: &[Vectors<R, B, U>],
     r: usize,
-    sums: &'a mut [[R; U]; B],
-}
-
-impl<R: Number, const B: usize, const U: usize> Kernel for Outer<'_, R, B, U> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { pairs, r, sums } = self;
-        let mut row = *sums;
-        for [z, x] in pairs.as_chunks::<2>().0 {
-            for c in 0..B {
-                for u in 0..U {
-                    row[c][u] = z[r][u].fma(simd, x[c][u], row[c][u]);
+    sums: &mut [[R; U]; B],
+) {
+    product::<S, _, B>(
+        simd,
+        #[inline(always)]
+        move || {
+            let mut row = *sums;
+            for [z, x] in pairs.as_chunks::<2>().0 {
+                for c in 0..B {
+                    for u in 0..U {
+                        row[c][u] = z[r][u].fma(simd, x[c][u], row[c][u]);
+                    }
                 }
             }
-        }
-        *sums = row;
-    }
+            *sums = row;
+        },
+    );
 }
 
 /// A gradient of `h`, one of `beta`, and pairs whose products make up that of the generator.
@@ -270,7 +264,7 @@ type Reversed<'a, R, const B: usize, const U: usize> = (Vectors<R, B, U>, Vector
 
 /// The reverse of all stages of a step.
 #[inline(always)]
-fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
+fn stages_backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U: usize>(
     simd: S,
     m: &Matrices<R, B, U>,
     (h, beta): (&Vectors<R, B, U>, &Vectors<R, B, U>),
@@ -280,7 +274,7 @@ fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U:
 ) -> Reversed<'a, R, B, U> {
     let Series { stages, terms } = series;
     let (one, part) = (R::ONES, series.part());
-    // For each stage the pairs (dv, h), (z_1, s_2), ..., (z_{m-1}, s_m): first the right ones, then the left ones.
+    // For each stage its pairs: first the second vectors, then the first ones.
     let needed = stages * terms * 2 * B * U;
     if trail.len() < needed {
         trail.resize(needed, R::ZEROS);
@@ -288,14 +282,7 @@ fn backward<'a, S: Simd, T: Float, R: Number<Real = T>, const B: usize, const U:
     let pairs = trail[..needed].as_chunks_mut::<U>().0.as_chunks_mut::<B>().0;
     let mut h = *h;
     for stage in pairs.chunks_exact_mut(2 * terms) {
-        stage[1] = h;
-        let v = apply_onto(simd, (one, m, &h), beta);
-        let mut s = v;
-        for k in (1..terms).rev() {
-            stage[2 * k + 1] = s;
-            s = apply_onto(simd, (number(simd, INVERSE[k + 1] * part), m, &s), &v);
-        }
-        h = combine(simd, number(simd, part), &s, &h);
+        h = self::stage::<S, T, R, B, U, true>(simd, m, (&h, beta), series, stage);
     }
     let (mut g, mut d) = (*g, const { [[R::ZEROS; U]; B] });
     for stage in pairs.chunks_exact_mut(2 * terms).rev() {

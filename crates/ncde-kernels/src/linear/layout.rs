@@ -7,7 +7,7 @@
 //! starts a register. The two are the same unless gaps are many and so are channels: then products are worth more without the gaps than
 //! it takes to move all numbers.
 
-use ncde_simd::{Float, Kernel, Number, Simd};
+use ncde_simd::{Float, Number, Simd, outlined};
 
 use crate::structure::{BlockOffset, Field};
 
@@ -157,9 +157,7 @@ impl Layout {
         let mut out = vec![R::ZEROS; field.channels() * self.packed];
         for (k, row) in out.chunks_exact_mut(self.packed).enumerate() {
             let a = &a[field.channel(k)];
-            for slot in &self.slots {
-                row[slot.packed / R::WIDTH].set_lane(slot.packed % R::WIDTH, a[slot.parameter]);
-            }
+            self.slots.iter().for_each(|slot| set_number(row, slot.packed, a[slot.parameter]));
         }
         out
     }
@@ -168,9 +166,7 @@ impl Layout {
     pub(crate) fn unpack<T: Float, R: Number<Real = T>>(&self, field: &Field, packed: &[R], a: &mut [T]) {
         for (k, row) in packed.chunks_exact(self.packed).enumerate() {
             let a = &mut a[field.channel(k)];
-            for slot in &self.slots {
-                a[slot.parameter] = row[slot.packed / R::WIDTH].lane(slot.packed % R::WIDTH);
-            }
+            self.slots.iter().for_each(|slot| a[slot.parameter] = number(row, slot.packed));
         }
     }
 
@@ -181,8 +177,7 @@ impl Layout {
             // Lanes without a block must not add to anything.
             padded.fill(R::ZEROS);
             for slot in &self.slots {
-                let x = packed[slot.packed / R::WIDTH].lane(slot.packed % R::WIDTH);
-                padded[slot.padded / R::WIDTH].set_lane(slot.padded % R::WIDTH, x);
+                set_number(padded, slot.padded, number(packed, slot.packed));
             }
         }
     }
@@ -192,15 +187,48 @@ impl Layout {
     pub(crate) fn compact<R: Number>(&self, padded: &[R], packed: &mut [R]) {
         for (padded, packed) in padded.chunks_exact(self.padded).zip(packed.chunks_exact_mut(self.packed)) {
             for slot in &self.slots {
-                let x = padded[slot.padded / R::WIDTH].lane(slot.padded % R::WIDTH);
-                packed[slot.packed / R::WIDTH].set_lane(slot.packed % R::WIDTH, x);
+                set_number(packed, slot.packed, number(padded, slot.padded));
             }
         }
     }
 
-    /// A state into registers.
+    /// Loads states, `[rows, hidden]`, row by row into registers, `[rows, states]`. Not inlined: transpositions are unrolled, and copies of
+    /// them would take longer to compile than the steps.
     #[inline(always)]
-    fn load<T: Float, R: Number<Real = T>>(&self, state: &[T], out: &mut [R]) {
+    pub(crate) fn load<S: Simd, T: Float, R: Number<Real = T>>(&self, simd: S, states: &[T], hidden: usize, registers: &mut [R]) {
+        outlined(
+            simd,
+            #[inline(always)]
+            move || {
+                for (state, out) in states.chunks_exact(hidden).zip(registers.chunks_exact_mut(self.states)) {
+                    self.load_state(state, out);
+                }
+            },
+        );
+    }
+
+    /// As [`load`](Self::load), the other way.
+    #[inline(always)]
+    pub(crate) fn store<S: Simd, T: Float, R: Number<Real = T>>(
+        &self,
+        simd: S,
+        registers: &[R],
+        hidden: usize,
+        states: &mut [T],
+    ) {
+        outlined(
+            simd,
+            #[inline(always)]
+            move || {
+                for (registers, state) in registers.chunks_exact(self.states).zip(states.chunks_exact_mut(hidden)) {
+                    self.store_state(registers, state);
+                }
+            },
+        );
+    }
+
+    #[inline(always)]
+    fn load_state<T: Float, R: Number<Real = T>>(&self, state: &[T], out: &mut [R]) {
         for class in &self.classes {
             let out = &mut out[class.state..][..class.states()];
             match (class.kind, class.b) {
@@ -226,9 +254,8 @@ impl Layout {
         }
     }
 
-    /// A state out of registers.
     #[inline(always)]
-    fn store<T: Float, R: Number<Real = T>>(&self, registers: &[R], state: &mut [T]) {
+    fn store_state<T: Float, R: Number<Real = T>>(&self, registers: &[R], state: &mut [T]) {
         for class in &self.classes {
             let registers = &registers[class.state..][..class.states()];
             match (class.kind, class.b) {
@@ -254,45 +281,15 @@ impl Layout {
     }
 }
 
-/// Loads states, row by row, into registers. It is not inlined: transpositions are unrolled, and copies of them would take longer to compile than
-/// the steps.
-pub(crate) struct Load<'a, T, R> {
-    pub(crate) layout: &'a Layout,
-    /// `[rows, H]`.
-    pub(crate) states: &'a [T],
-    pub(crate) hidden: usize,
-    /// `[rows, states]`.
-    pub(crate) registers: &'a mut [R],
+/// Number `i` of a row of registers.
+#[inline(always)]
+pub(crate) fn number<R: Number>(row: &[R], i: usize) -> R::Real {
+    row[i / R::WIDTH].lane(i % R::WIDTH)
 }
 
-impl<T: Float, R: Number<Real = T>> Kernel for Load<'_, T, R> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { layout, states, hidden, registers } = self;
-        for (state, out) in states.chunks_exact(hidden).zip(registers.chunks_exact_mut(layout.states)) {
-            layout.load(state, out);
-        }
-    }
-}
-
-/// As [`Load`], the other way.
-pub(crate) struct Store<'a, T, R> {
-    pub(crate) layout: &'a Layout,
-    pub(crate) registers: &'a [R],
-    pub(crate) hidden: usize,
-    pub(crate) states: &'a mut [T],
-}
-
-impl<T: Float, R: Number<Real = T>> Kernel for Store<'_, T, R> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { layout, registers, hidden, states } = self;
-        for (registers, state) in registers.chunks_exact(layout.states).zip(states.chunks_exact_mut(hidden)) {
-            layout.store(registers, state);
-        }
-    }
+#[inline(always)]
+pub(crate) fn set_number<R: Number>(row: &mut [R], i: usize, x: R::Real) {
+    row[i / R::WIDTH].set_lane(i % R::WIDTH, x);
 }
 
 /// Blocks that follow each other: a transposition, a register of blocks at a time.

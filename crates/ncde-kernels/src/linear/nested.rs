@@ -6,7 +6,7 @@
 //!
 //! Cost: `d (1 + ... + d^(N-1))` products with one `A^k`, and one vector of memory for each word shorter than `N`.
 
-use ncde_simd::{Float, Kernel, Number, Simd, call};
+use ncde_simd::{Float, Number, Simd, outlined};
 
 use super::grams::Norms;
 use super::operator::Operator;
@@ -65,17 +65,8 @@ impl<T: Float> Nested<T> {
             let (parents, children) = self.x.split_at_mut((u * d + 1) * hidden);
             for (i, child) in children.chunks_exact_mut(hidden).take(d).enumerate() {
                 child.fill(T::ZERO);
-                call(
-                    simd,
-                    Apply {
-                        field: &self.field,
-                        a,
-                        k: i,
-                        v: &parents[u * hidden..(u + 1) * hidden],
-                        out: child,
-                        scratch: &mut self.scratch,
-                    },
-                );
+                let parent = &parents[u * hidden..(u + 1) * hidden];
+                apply::<T, S, false>(simd, (&self.field, a, i), parent, child, &mut self.scratch);
             }
         }
     }
@@ -119,7 +110,7 @@ impl<T: Float> Operator<T> for Nested<T> {
         out.fill(T::ZERO);
         for j in 0..self.field.channels() {
             self.gather(simd, j);
-            call(simd, Apply { field: &self.field, a, k: j, v: &self.sum, out: &mut *out, scratch: &mut self.scratch });
+            apply::<T, S, false>(simd, (&self.field, a, j), &self.sum, out, &mut self.scratch);
         }
     }
 
@@ -131,9 +122,9 @@ impl<T: Float> Operator<T> for Nested<T> {
         self.dx.resize(self.x.len(), T::ZERO);
         for j in 0..d {
             self.gather(simd, j);
-            call(simd, Outer { field: &self.field, a, k: j, gv: [g, &self.sum], da: &mut *da, scratch: &mut self.scratch });
+            outer(simd, (&self.field, a, j), [g, &self.sum], da, &mut self.scratch);
             self.sum.fill(T::ZERO);
-            call(simd, Transposed { field: &self.field, a, k: j, g, out: &mut self.sum, scratch: &mut self.scratch });
+            apply::<T, S, true>(simd, (&self.field, a, j), g, &mut self.sum, &mut self.scratch);
             for (u, (x, dx)) in self.x.chunks_exact(hidden).zip(self.dx.chunks_exact_mut(hidden)).enumerate() {
                 self.d_lambda[u * d + j] += T::dot(simd, &self.sum, x);
                 T::axpy(simd, dx, self.lambda[u * d + j], &self.sum);
@@ -144,28 +135,8 @@ impl<T: Float> Operator<T> for Nested<T> {
             let (parents, children) = self.dx.split_at_mut((u * d + 1) * hidden);
             let word = u * hidden..(u + 1) * hidden;
             for (i, child) in children.chunks_exact(hidden).take(d).enumerate() {
-                call(
-                    simd,
-                    Outer {
-                        field: &self.field,
-                        a,
-                        k: i,
-                        gv: [child, &self.x[word.clone()]],
-                        da: &mut *da,
-                        scratch: &mut self.scratch,
-                    },
-                );
-                call(
-                    simd,
-                    Transposed {
-                        field: &self.field,
-                        a,
-                        k: i,
-                        g: child,
-                        out: &mut parents[word.clone()],
-                        scratch: &mut self.scratch,
-                    },
-                );
+                outer(simd, (&self.field, a, i), [child, &self.x[word.clone()]], da, &mut self.scratch);
+                apply::<T, S, true>(simd, (&self.field, a, i), child, &mut parents[word.clone()], &mut self.scratch);
             }
         }
         out.copy_from_slice(&self.dx[..hidden]);
@@ -177,56 +148,26 @@ impl<T: Float> Operator<T> for Nested<T> {
     }
 }
 
+/// A matrix `A^k`: its field, the parameters of all channels and `k`.
+type Matrix<'a, T> = (&'a Field, &'a [T], usize);
+
 /// [`Field::apply`], compiled once.
-struct Apply<'a, T> {
-    field: &'a Field,
-    a: &'a [T],
-    k: usize,
-    v: &'a [T],
-    out: &'a mut [T],
-    scratch: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Apply<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        self.field.apply(simd, self.a, self.k, self.v, self.out, self.scratch);
-    }
-}
-
-/// [`Field::apply_transposed`], compiled once.
-struct Transposed<'a, T> {
-    field: &'a Field,
-    a: &'a [T],
-    k: usize,
-    g: &'a [T],
-    out: &'a mut [T],
-    scratch: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Transposed<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        self.field.apply_transposed(simd, self.a, self.k, self.g, self.out, self.scratch);
-    }
+#[inline(always)]
+fn apply<T: Float, S: Simd, const TRANSPOSED: bool>(simd: S, matrix: Matrix<'_, T>, v: &[T], out: &mut [T], scratch: &mut [T]) {
+    let (field, a, k) = matrix;
+    outlined(
+        simd,
+        #[inline(always)]
+        move || field.apply::<T, S, TRANSPOSED>(simd, a, k, v, out, scratch),
+    );
 }
 
 /// [`Field::outer`], compiled once.
-struct Outer<'a, T> {
-    field: &'a Field,
-    a: &'a [T],
-    k: usize,
-    gv: [&'a [T]; 2],
-    da: &'a mut [T],
-    scratch: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Outer<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        self.field.outer(simd, self.a, self.k, self.gv, self.da, self.scratch);
-    }
+#[inline(always)]
+fn outer<T: Float, S: Simd>(simd: S, (field, a, k): Matrix<'_, T>, gv: [&[T]; 2], da: &mut [T], scratch: &mut [T]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || field.outer(simd, a, k, gv, da, scratch),
+    );
 }

@@ -6,6 +6,7 @@ use ncde_simd::Float;
 use rayon::prelude::*;
 
 use super::{Contraction, Gradients, Input, Mode, Recurrence};
+use crate::chunks::without_tail;
 
 /// The kernel that computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,21 +77,6 @@ pub(crate) fn rows<T: Float, A: Send>(
         items.push(Shard { first: shard.start, rows: rows_of_shard.collect() });
     }
     items.into_par_iter().map(work).collect()
-}
-
-/// Computes the states of series `b`.
-pub(crate) type Worker<'a, T> = Box<dyn FnMut(usize, &mut [T]) + 'a>;
-
-/// Computes the states of each series, `size` numbers, with one worker for each thread.
-pub(crate) fn each_series<'a, T: Float>(states: &mut [T], size: usize, worker: &(dyn Fn() -> Worker<'a, T> + Sync)) {
-    states.par_chunks_exact_mut(size).enumerate().for_each_init(worker, |worker, (b, states)| worker(b, states));
-}
-
-/// The first numbers of a row; the rest becomes zero.
-pub(crate) fn without_tail<T: Float>(row: &mut [T], length: usize) -> &mut [T] {
-    let (head, tail) = row.split_at_mut(length);
-    tail.fill(T::ZERO);
-    head
 }
 
 #[cfg(test)]

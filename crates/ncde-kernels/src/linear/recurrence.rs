@@ -2,7 +2,7 @@
 
 use super::action::Step;
 use super::{Controls, Gradients, Input};
-use crate::error::finite;
+use crate::error::{finite, want_shape};
 use crate::structure::words;
 use crate::{Error, Field, Float};
 
@@ -251,9 +251,8 @@ impl Recurrence {
         let &Input { batch, length, columns, .. } = input;
         let hidden = self.field.hidden();
         let size = batch * length * columns * hidden;
-        let meaning = || format!("batch {batch} x length {length} x {columns} columns x {hidden} states");
-        crate::error::want(operation, "the states", states.len(), size, meaning)?;
-        crate::error::want(operation, "the gradient", gradient.len(), size, meaning)?;
+        want_shape(operation, "the states", states.len(), &self.states_shape(input))?;
+        want_shape(operation, "the gradient", gradient.len(), &self.states_shape(input))?;
         gradients.a.resize(self.field.parameters(), T::ZERO);
         let wanted = if self.controls == Controls::Variable { batch * length * self.coefficients() } else { 0 };
         gradients.coefficients.resize(wanted, T::ZERO);

@@ -1,6 +1,6 @@
 //! Vectors and matrices of small blocks: every entry is a register, with one lane for each block.
 
-use ncde_simd::{Float, Kernel, Number, Simd, call};
+use ncde_simd::{Float, Number, Simd, outlined};
 
 /// State `r` of `U` registers of blocks.
 pub(crate) type Vectors<R, const B: usize, const U: usize> = [[R; U]; B];
@@ -54,40 +54,41 @@ pub(crate) fn size<S: Simd, const B: usize>() -> usize {
 
 /// Runs a product of blocks of `B`, see [`is_apart`].
 #[inline(always)]
-pub(crate) fn product<S: Simd, K: Kernel, const B: usize>(simd: S, kernel: K) -> K::Output {
-    if const { is_apart::<S, B>() } { call(simd, kernel) } else { kernel.run(simd) }
+pub(crate) fn product<S: Simd, T, const B: usize>(simd: S, body: impl FnOnce() -> T) -> T {
+    if const { is_apart::<S, B>() } { outlined(simd, body) } else { body() }
 }
 
 /// `M x` or `M^T x`; with a number `a` and a vector `y` that times `a` plus `y`, before it goes to memory.
-struct Apply<'a, R, const B: usize, const U: usize, const TRANSPOSED: bool> {
-    m: &'a Matrices<R, B, U>,
-    x: &'a Vectors<R, B, U>,
-    onto: Option<(R, &'a Vectors<R, B, U>)>,
-}
-
-impl<R: Number, const B: usize, const U: usize, const TRANSPOSED: bool> Kernel for Apply<'_, R, B, U, TRANSPOSED> {
-    type Output = Vectors<R, B, U>;
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Vectors<R, B, U> {
-        let Self { m, x, onto } = self;
-        let (b, mut out) = (count(B, S::IS_SCALAR), const { [[R::ZEROS; U]; B] });
-        for c in 0..b {
-            for r in 0..b {
-                for u in 0..U {
-                    let entry = if TRANSPOSED { m[c][r][u] } else { m[r][c][u] };
-                    out[r][u] = if c == 0 { entry.times(simd, x[0][u]) } else { entry.fma(simd, x[c][u], out[r][u]) };
+#[inline(always)]
+fn multiply<S: Simd, R: Number, const B: usize, const U: usize, const TRANSPOSED: bool>(
+    simd: S,
+    m: &Matrices<R, B, U>,
+    x: &Vectors<R, B, U>,
+    onto: Option<(R, &Vectors<R, B, U>)>,
+) -> Vectors<R, B, U> {
+    product::<S, _, B>(
+        simd,
+        #[inline(always)]
+        move || {
+            let (b, mut out) = (count(B, S::IS_SCALAR), const { [[R::ZEROS; U]; B] });
+            for c in 0..b {
+                for r in 0..b {
+                    for u in 0..U {
+                        let entry = if TRANSPOSED { m[c][r][u] } else { m[r][c][u] };
+                        out[r][u] = if c == 0 { entry.times(simd, x[0][u]) } else { entry.fma(simd, x[c][u], out[r][u]) };
+                    }
                 }
             }
-        }
-        if let Some((a, y)) = onto {
-            for r in 0..b {
-                for u in 0..U {
-                    out[r][u] = out[r][u].fma(simd, a, y[r][u]);
+            if let Some((a, y)) = onto {
+                for r in 0..b {
+                    for u in 0..U {
+                        out[r][u] = out[r][u].fma(simd, a, y[r][u]);
+                    }
                 }
             }
-        }
-        out
-    }
+            out
+        },
+    )
 }
 
 /// `M x`.
@@ -97,7 +98,7 @@ pub(crate) fn apply<S: Simd, R: Number, const B: usize, const U: usize>(
     m: &Matrices<R, B, U>,
     x: &Vectors<R, B, U>,
 ) -> Vectors<R, B, U> {
-    product::<S, _, B>(simd, Apply::<R, B, U, false> { m, x, onto: None })
+    multiply::<S, R, B, U, false>(simd, m, x, None)
 }
 
 /// `a M x + y`.
@@ -107,7 +108,7 @@ pub(crate) fn apply_onto<S: Simd, R: Number, const B: usize, const U: usize>(
     (a, m, x): (R, &Matrices<R, B, U>, &Vectors<R, B, U>),
     y: &Vectors<R, B, U>,
 ) -> Vectors<R, B, U> {
-    product::<S, _, B>(simd, Apply::<R, B, U, false> { m, x, onto: Some((a, y)) })
+    multiply::<S, R, B, U, false>(simd, m, x, Some((a, y)))
 }
 
 /// `M^T x`.
@@ -117,7 +118,7 @@ pub(crate) fn apply_transposed<S: Simd, R: Number, const B: usize, const U: usiz
     m: &Matrices<R, B, U>,
     x: &Vectors<R, B, U>,
 ) -> Vectors<R, B, U> {
-    product::<S, _, B>(simd, Apply::<R, B, U, true> { m, x, onto: None })
+    multiply::<S, R, B, U, true>(simd, m, x, None)
 }
 
 /// `M^T x + y`.
@@ -128,7 +129,7 @@ pub(crate) fn apply_transposed_onto<S: Simd, R: Number, const B: usize, const U:
     x: &Vectors<R, B, U>,
     y: &Vectors<R, B, U>,
 ) -> Vectors<R, B, U> {
-    product::<S, _, B>(simd, Apply::<R, B, U, true> { m, x, onto: Some((R::ONES, y)) })
+    multiply::<S, R, B, U, true>(simd, m, x, Some((R::ONES, y)))
 }
 
 /// `a x + y`, `a` a number.
@@ -165,64 +166,53 @@ pub(crate) fn scaled<S: Simd, R: Number, const B: usize, const U: usize>(
 }
 
 /// `M^2`.
-struct Square<'a, R, const B: usize, const U: usize>(&'a Matrices<R, B, U>);
-
-impl<R: Number, const B: usize, const U: usize> Kernel for Square<'_, R, B, U> {
-    type Output = Matrices<R, B, U>;
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Matrices<R, B, U> {
-        let Self(m) = self;
-        let (b, mut out) = (count(B, S::IS_SCALAR), const { [[[R::ZEROS; U]; B]; B] });
-        for r in 0..size::<S, B>() {
-            let mut row = const { [[R::ZEROS; U]; B] };
-            for k in 0..b {
-                for c in 0..b {
-                    for u in 0..U {
-                        row[c][u] = m[r][k][u].fma(simd, m[k][c][u], row[c][u]);
-                    }
-                }
-            }
-            out[r] = row;
-        }
-        out
-    }
-}
-
-/// `M^2`.
 #[inline(always)]
 pub(crate) fn square<S: Simd, R: Number, const B: usize, const U: usize>(simd: S, m: &Matrices<R, B, U>) -> Matrices<R, B, U> {
-    product::<S, _, B>(simd, Square(m))
-}
-
-/// The squared Frobenius norm of each block.
-struct Squares<'a, R, const B: usize, const U: usize>(&'a Matrices<R, B, U>);
-
-impl<R: Number, const B: usize, const U: usize> Kernel for Squares<'_, R, B, U> {
-    type Output = [R; U];
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> [R; U] {
-        let mut sums = const { [[R::ZEROS; U]; B] };
-        for row in self.0.iter().take(size::<S, B>()) {
-            for c in 0..B {
-                for u in 0..U {
-                    sums[c][u] = row[c][u].fma(simd, row[c][u], sums[c][u]);
+    product::<S, _, B>(
+        simd,
+        #[inline(always)]
+        move || {
+            let (b, mut out) = (count(B, S::IS_SCALAR), const { [[[R::ZEROS; U]; B]; B] });
+            for r in 0..size::<S, B>() {
+                let mut row = const { [[R::ZEROS; U]; B] };
+                for k in 0..b {
+                    for c in 0..b {
+                        for u in 0..U {
+                            row[c][u] = m[r][k][u].fma(simd, m[k][c][u], row[c][u]);
+                        }
+                    }
                 }
+                out[r] = row;
             }
-        }
-        let mut total = sums[0];
-        for sum in &sums[1..] {
-            for u in 0..U {
-                total[u] = total[u].plus(simd, sum[u]);
-            }
-        }
-        total
-    }
+            out
+        },
+    )
 }
 
 /// The squared Frobenius norm of each block.
 #[inline(always)]
 pub(crate) fn squares<S: Simd, R: Number, const B: usize, const U: usize>(simd: S, m: &Matrices<R, B, U>) -> [R; U] {
-    product::<S, _, B>(simd, Squares(m))
+    product::<S, _, B>(
+        simd,
+        #[inline(always)]
+        move || {
+            let mut sums = const { [[R::ZEROS; U]; B] };
+            for row in m.iter().take(size::<S, B>()) {
+                for c in 0..B {
+                    for u in 0..U {
+                        sums[c][u] = row[c][u].fma(simd, row[c][u], sums[c][u]);
+                    }
+                }
+            }
+            let mut total = sums[0];
+            for sum in &sums[1..] {
+                for u in 0..U {
+                    total[u] = total[u].plus(simd, sum[u]);
+                }
+            }
+            total
+        },
+    )
 }
 
 /// The most numbers a register holds.

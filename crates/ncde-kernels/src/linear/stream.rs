@@ -9,7 +9,7 @@ use super::grams::Grams;
 use super::nested::Nested;
 use super::operator::{Hadamard, Operator, Sparse};
 use super::{Contraction, Recurrence};
-use crate::error::{finite, row_is_finite, want};
+use crate::error::{finite, row_is_finite, want, want_shape};
 use crate::structure::Structure;
 use crate::{Error, Float};
 
@@ -87,14 +87,13 @@ impl<T: Float> Stream<T> {
     pub fn push(&mut self, state: &mut [T], coefficients: &[T], affine: Option<&[T]>) -> Result<(), Error> {
         let (hidden, width) = (self.recurrence.field().hidden(), self.recurrence.coefficients());
         let columns = (state.len() / hidden).max(1);
-        want("stream", "the state", state.len(), columns * hidden, || format!("{columns} columns x {hidden} states"))?;
+        let shape = [("# columns", columns), ("# states", hidden)];
+        want_shape("stream", "the state", state.len(), &shape)?;
         want("stream", "a step", coefficients.len(), width, || "its coefficients".into())?;
         finite("stream", "a step", coefficients, |i| format!("coefficient {i}"))?;
         finite("stream", "the state", state, |i| format!("state {i}"))?;
         if let Some(affine) = affine {
-            want("stream", "the affine input", affine.len(), columns * hidden, || {
-                format!("{columns} columns x {hidden} states")
-            })?;
+            want_shape("stream", "the affine input", affine.len(), &shape)?;
             finite("stream", "the affine input", affine, |i| format!("state {i}"))?;
         }
         self.before.clear();

@@ -1,36 +1,30 @@
 //! Steps of one large block: rows are lanes, columns follow each other. The series as in `lanes`.
 
-use ncde_simd::{Float, Kernel, Number, Simd, call};
+use ncde_simd::{Float, Number, Simd, outlined};
 
-use super::closed::{Chunk, Reverse};
-use super::layout::Class;
+use super::closed::{Backward, Forward, Reverse, Steps};
+use super::layout::{number, set_number};
 use super::taylor::Series;
 
-/// `out = a M x + b`, or with `M^T`; `M` by columns of `g` registers.
-struct Apply<'a, T, R, const TRANSPOSED: bool> {
-    m: &'a [R],
-    x: &'a [R],
-    a: T,
-    b: Option<&'a [R]>,
-    out: &'a mut [R],
-}
-
-impl<T: Float, R: Number<Real = T>> Kernel for Apply<'_, T, R, false> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { m, x, a, b, out } = self;
-        let g = out.len();
-        let mut first = 0;
-        while first < g {
-            first += match g - first {
-                8.. => strip::<S, T, R, 8, 1>(simd, m, x, (a, b), out, first),
-                4..=7 => strip::<S, T, R, 4, 2>(simd, m, x, (a, b), out, first),
-                2 | 3 => strip::<S, T, R, 2, 4>(simd, m, x, (a, b), out, first),
-                _ => strip::<S, T, R, 1, 8>(simd, m, x, (a, b), out, first),
-            };
-        }
-    }
+/// `out = a M x + b`; `M` by columns of `g` registers.
+#[inline(always)]
+fn apply<S: Simd, T: Float, R: Number<Real = T>>(simd: S, m: &[R], x: &[R], (a, b): (T, Option<&[R]>), out: &mut [R]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            let g = out.len();
+            let mut first = 0;
+            while first < g {
+                first += match g - first {
+                    8.. => strip::<S, T, R, 8, 1>(simd, m, x, (a, b), out, first),
+                    4..=7 => strip::<S, T, R, 4, 2>(simd, m, x, (a, b), out, first),
+                    2 | 3 => strip::<S, T, R, 2, 4>(simd, m, x, (a, b), out, first),
+                    _ => strip::<S, T, R, 1, 8>(simd, m, x, (a, b), out, first),
+                };
+            }
+        },
+    );
 }
 
 /// `N` registers of rows, from register `first` on, `U` columns at once so that multiply-adds do not wait for each other; returns `N`.
@@ -50,7 +44,7 @@ fn strip<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const U: usize>
     for columns in together.by_ref() {
         for u in 0..U {
             if let Some(column) = columns[u * g + first..].first_chunk::<N>() {
-                let x = R::splat(simd, x[(c + u) / R::WIDTH].lane((c + u) % R::WIDTH));
+                let x = R::splat(simd, number(x, c + u));
                 for j in 0..N {
                     sums[u][j] = column[j].fma(simd, x, sums[u][j]);
                 }
@@ -60,7 +54,7 @@ fn strip<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const U: usize>
     }
     for column in together.remainder().chunks_exact(g) {
         if let Some(column) = column[first..].first_chunk::<N>() {
-            let x = R::splat(simd, x[c / R::WIDTH].lane(c % R::WIDTH));
+            let x = R::splat(simd, number(x, c));
             for j in 0..N {
                 sums[0][j] = column[j].fma(simd, x, sums[0][j]);
             }
@@ -78,26 +72,28 @@ fn strip<S: Simd, T: Float, R: Number<Real = T>, const N: usize, const U: usize>
     N
 }
 
-impl<T: Float, R: Number<Real = T>> Kernel for Apply<'_, T, R, true> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { m, x, a, b, out } = self;
-        let g = x.len();
-        let columns = m.len() / g;
-        let mut c = 0;
-        while c < columns {
-            let n = if columns - c >= 4 { 4 } else { 1 };
-            let totals =
-                if n == 4 { totals::<S, T, R, 4>(simd, &m[c * g..], x) } else { totals::<S, T, R, 1>(simd, &m[c * g..], x) };
-            for (i, &total) in totals[..n].iter().enumerate() {
-                let (register, lane) = ((c + i) / R::WIDTH, (c + i) % R::WIDTH);
-                let rest = if let Some(b) = b { b[register].lane(lane) } else { T::ZERO };
-                out[register].set_lane(lane, total * a + rest);
+/// `out = M^T x`, or that plus `b`.
+#[inline(always)]
+fn apply_transposed<S: Simd, T: Float, R: Number<Real = T>>(simd: S, m: &[R], x: &[R], b: Option<&[R]>, out: &mut [R]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            let g = x.len();
+            let columns = m.len() / g;
+            let mut c = 0;
+            while c < columns {
+                let n = if columns - c >= 4 { 4 } else { 1 };
+                let totals =
+                    if n == 4 { totals::<S, T, R, 4>(simd, &m[c * g..], x) } else { totals::<S, T, R, 1>(simd, &m[c * g..], x) };
+                for (i, &total) in totals[..n].iter().enumerate() {
+                    let rest = if let Some(b) = b { number(b, c + i) } else { T::ZERO };
+                    set_number(out, c + i, total + rest);
+                }
+                c += n;
             }
-            c += n;
-        }
-    }
+        },
+    );
 }
 
 /// The products of `N` columns with `x`.
@@ -122,51 +118,45 @@ fn totals<S: Simd, T: Float, R: Number<Real = T>, const N: usize>(simd: S, m: &[
 }
 
 /// `M += sum_k z_k x_k^T`, or without what `M` was; `z` and `x` by rows of `g` registers.
-struct Outer<'a, R> {
-    m: &'a mut [R],
-    add: bool,
-    g: usize,
-    z: &'a [R],
-    x: &'a [R],
-}
-
-impl<T: Float, R: Number<Real = T>> Kernel for Outer<'_, R> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { m, add, g, z, x } = self;
-        let mut columns = m.chunks_exact_mut(4 * g);
-        let mut c = 0;
-        for four in columns.by_ref() {
-            for j in 0..g {
-                let mut sums = const { [R::ZEROS; 4] };
-                if add {
-                    for i in 0..4 {
-                        sums[i] = four[i * g + j];
+#[inline(always)]
+fn outer<S: Simd, T: Float, R: Number<Real = T>>(simd: S, (m, add): (&mut [R], bool), g: usize, z: &[R], x: &[R]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            let mut columns = m.chunks_exact_mut(4 * g);
+            let mut c = 0;
+            for four in columns.by_ref() {
+                for j in 0..g {
+                    let mut sums = const { [R::ZEROS; 4] };
+                    if add {
+                        for i in 0..4 {
+                            sums[i] = four[i * g + j];
+                        }
                     }
+                    for (z, x) in z.chunks_exact(g).zip(x.chunks_exact(g)) {
+                        for i in 0..4 {
+                            let x = R::splat(simd, number(x, c + i));
+                            sums[i] = z[j].fma(simd, x, sums[i]);
+                        }
+                    }
+                    for i in 0..4 {
+                        four[i * g + j] = sums[i];
+                    }
+                }
+                c += 4;
+            }
+            for column in columns.into_remainder().chunks_exact_mut(g) {
+                if !add {
+                    column.fill(R::ZEROS);
                 }
                 for (z, x) in z.chunks_exact(g).zip(x.chunks_exact(g)) {
-                    for i in 0..4 {
-                        let x = R::splat(simd, x[(c + i) / R::WIDTH].lane((c + i) % R::WIDTH));
-                        sums[i] = z[j].fma(simd, x, sums[i]);
-                    }
+                    R::axpy(simd, column, R::splat(simd, number(x, c)), z);
                 }
-                for i in 0..4 {
-                    four[i * g + j] = sums[i];
-                }
+                c += 1;
             }
-            c += 4;
-        }
-        for column in columns.into_remainder().chunks_exact_mut(g) {
-            if !add {
-                column.fill(R::ZEROS);
-            }
-            for (z, x) in z.chunks_exact(g).zip(x.chunks_exact(g)) {
-                R::axpy(simd, column, R::splat(simd, x[c / R::WIDTH].lane(c % R::WIDTH)), z);
-            }
-            c += 1;
-        }
-    }
+        },
+    );
 }
 
 /// The Frobenius norm.
@@ -175,21 +165,13 @@ fn norm<S: Simd, T: Float, R: Number<Real = T>>(simd: S, m: &[R]) -> f64 {
     R::dot(simd, m, m).total(simd).to_f64().sqrt()
 }
 
-/// All steps of a chunk, of one block.
-pub(crate) struct Forward<'a, R> {
-    pub(crate) chunk: &'a Chunk<'a, R>,
-    pub(crate) class: &'a Class,
-    /// States before the first and after every step, `[steps + 1, columns, states]`.
-    pub(crate) h: &'a mut [R],
-    /// Vectors.
-    pub(crate) trail: &'a mut Vec<R>,
-}
+/// One large block.
+pub(crate) struct Wide;
 
-impl<T: Float, R: Number<Real = T>> Kernel for Forward<'_, R> {
-    type Output = ();
+impl<T: Float, R: Number<Real = T>> Steps<R> for Wide {
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { chunk, class, h, trail } = self;
+    fn forward<S: Simd>(simd: S, pass: Forward<'_, R>) {
+        let Forward { chunk, class, h, trail } = pass;
         let state_len = chunk.columns * chunk.states;
         for t in 0..chunk.steps {
             let m = &chunk.omega[t * chunk.padded + class.entry..][..class.entries()];
@@ -215,54 +197,10 @@ impl<T: Float, R: Number<Real = T>> Kernel for Forward<'_, R> {
             }
         }
     }
-}
 
-/// Fills the trail: for each stage `h, s_2, ..., s_m` (times `s`), then two vectors of scratch, and at the end the new state.
-#[inline(always)]
-fn stages<S: Simd, T: Float, R: Number<Real = T>>(
-    simd: S,
-    m: &[R],
-    h: &[R],
-    beta: Option<&[R]>,
-    Series { stages, terms }: Series,
-    trail: &mut Vec<R>,
-) {
-    let g = h.len();
-    let vectors = stages * terms;
-    trail.resize((vectors + 3) * g, R::ZEROS);
-    let (stored, scratch) = trail.split_at_mut(vectors * g);
-    let (v, rest) = scratch.split_at_mut(g);
-    let (s, state) = rest.split_at_mut(g);
-    state.copy_from_slice(h);
-    for stage in stored.chunks_exact_mut(terms * g) {
-        stage[..g].copy_from_slice(state);
-        call(simd, Apply::<T, R, false> { m, x: state, a: T::ONE, b: beta, out: &mut *v });
-        s.copy_from_slice(v);
-        for k in (1..terms).rev() {
-            let term = &mut stage[k * g..(k + 1) * g];
-            term.copy_from_slice(s);
-            let a = T::from_f64(1.0 / ((k + 1) * stages) as f64);
-            call(simd, Apply::<T, R, false> { m, x: term, a, b: Some(v), out: &mut *s });
-        }
-        R::axpy(simd, state, R::splat(simd, T::from_f64(1.0 / stages as f64)), s);
-    }
-    if stages == 0 {
-        state.fill(R::splat(simd, T::from_f64(f64::NAN)));
-    }
-}
-
-/// The reverse of [`Forward`].
-pub(crate) struct Backward<'a, R> {
-    pub(crate) chunk: &'a Chunk<'a, R>,
-    pub(crate) class: &'a Class,
-    pub(crate) reverse: &'a mut Reverse<R>,
-}
-
-impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
-    type Output = ();
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { chunk, class, reverse } = self;
+    fn backward<S: Simd>(simd: S, pass: Backward<'_, R>) {
+        let Backward { chunk, class, reverse } = pass;
         let Reverse { h, gradient, carry, d_omega, d_beta, trail, z } = reverse;
         let (g, state_len, one) = (class.g, chunk.columns * chunk.states, R::ONES);
         for t in (0..chunk.steps).rev() {
@@ -300,17 +238,17 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
                     for (k, factored) in factored.chunks_exact_mut(g).enumerate() {
                         let factor = T::from_f64(1.0 / ((k + 2) * count) as f64);
                         R::scale(simd, factored, R::splat(simd, factor), now);
-                        call(simd, Apply::<T, R, true> { m, x: factored, a: T::ONE, b: None, out: &mut *next });
+                        apply_transposed(simd, m, factored, None, next);
                         now.copy_from_slice(next);
                         R::axpy(simd, dv, one, now);
                     }
-                    call(simd, Outer { m: &mut *d_omega, add, g, z: sums, x: stage });
+                    outer(simd, (d_omega, add), g, sums, stage);
                     add = true;
                     let dv = &sums[..g];
                     if chunk.beta.is_some() && chunk.inside {
                         R::axpy(simd, &mut d_beta[row.clone()], one, dv);
                     }
-                    call(simd, Apply::<T, R, true> { m, x: dv, a: T::ONE, b: Some(carry), out: &mut *next });
+                    apply_transposed(simd, m, dv, Some(carry), next);
                     carry.copy_from_slice(next);
                 }
                 if count == 0 {
@@ -318,5 +256,39 @@ impl<T: Float, R: Number<Real = T>> Kernel for Backward<'_, R> {
                 }
             }
         }
+    }
+}
+
+/// Fills the trail: for each stage `h, s_2, ..., s_m` (times `s`), then two vectors of scratch, and at the end the new state.
+#[inline(always)]
+fn stages<S: Simd, T: Float, R: Number<Real = T>>(
+    simd: S,
+    m: &[R],
+    h: &[R],
+    beta: Option<&[R]>,
+    Series { stages, terms }: Series,
+    trail: &mut Vec<R>,
+) {
+    let g = h.len();
+    let vectors = stages * terms;
+    trail.resize((vectors + 3) * g, R::ZEROS);
+    let (stored, scratch) = trail.split_at_mut(vectors * g);
+    let (v, rest) = scratch.split_at_mut(g);
+    let (s, state) = rest.split_at_mut(g);
+    state.copy_from_slice(h);
+    for stage in stored.chunks_exact_mut(terms * g) {
+        stage[..g].copy_from_slice(state);
+        apply(simd, m, state, (T::ONE, beta), v);
+        s.copy_from_slice(v);
+        for k in (1..terms).rev() {
+            let term = &mut stage[k * g..(k + 1) * g];
+            term.copy_from_slice(s);
+            let a = T::from_f64(1.0 / ((k + 1) * stages) as f64);
+            apply(simd, m, term, (a, Some(v)), s);
+        }
+        R::axpy(simd, state, R::splat(simd, T::from_f64(1.0 / stages as f64)), s);
+    }
+    if stages == 0 {
+        state.fill(R::splat(simd, T::from_f64(f64::NAN)));
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! NaN stays NaN everywhere, so that it reaches the state and is found there.
 
-use ncde_simd::{Float, Kernel, Simd};
+use ncde_simd::{Float, Simd, outlined};
 
 use super::network::{Activation, Last};
 
@@ -23,61 +23,57 @@ pub(crate) enum Order {
 }
 
 /// `x <- s(x + bias)` row by row, and the derivatives there.
-pub(crate) struct Activate<'a, T> {
-    pub(crate) activation: Activation,
-    pub(crate) order: Order,
-    pub(crate) bias: &'a [T],
-    pub(crate) x: &'a mut [T],
-    pub(crate) first: &'a mut [T],
-    pub(crate) second: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Activate<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        match self.activation {
-            Activation::Silu => self.rows::<Silu>(T::ZERO),
-            Activation::Relu => self.rows::<Relu>(T::ZERO),
-            Activation::Tanh => self.rows::<Tanh>(T::ZERO),
-            Activation::Identity => self.rows::<Identity>(T::ZERO),
+#[inline(always)]
+pub(crate) fn activate<S: Simd, T: Float>(
+    simd: S,
+    (activation, order): (Activation, Order),
+    bias: &[T],
+    x: &mut [T],
+    derivatives: [&mut [T]; 2],
+) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || match activation {
+            Activation::Silu => rows::<T, Silu>(order, T::ZERO, bias, x, derivatives),
+            Activation::Relu => rows::<T, Relu>(order, T::ZERO, bias, x, derivatives),
+            Activation::Tanh => rows::<T, Tanh>(order, T::ZERO, bias, x, derivatives),
+            Activation::Identity => rows::<T, Identity>(order, T::ZERO, bias, x, derivatives),
             Activation::Softplus | Activation::ShiftedSoftplus => {
-                let is_shifted = self.activation == Activation::ShiftedSoftplus;
-                self.rows::<Softplus>(if is_shifted { T::from_f64(std::f64::consts::LN_2) } else { T::ZERO });
+                let is_shifted = activation == Activation::ShiftedSoftplus;
+                let shift = if is_shifted { T::from_f64(std::f64::consts::LN_2) } else { T::ZERO };
+                rows::<T, Softplus>(order, shift, bias, x, derivatives);
             }
-        }
-    }
+        },
+    );
 }
 
-impl<T: Float> Activate<'_, T> {
-    /// `s` is `F` less `shift`.
-    #[inline(always)]
-    fn rows<F: Function>(self, shift: T) {
-        let Self { order, bias, x, first, second, .. } = self;
-        let n = bias.len();
-        for (i, x) in x.chunks_exact_mut(n).enumerate() {
-            let row = i * n..(i + 1) * n;
-            match order {
-                Order::Value => {
-                    for (x, &b) in x.iter_mut().zip(bias) {
-                        let [s, _, _] = F::at(*x + b);
-                        *x = s - shift;
-                    }
+/// [`activate`], where `s` is `F` less `shift`.
+#[inline(always)]
+fn rows<T: Float, F: Function>(order: Order, shift: T, bias: &[T], x: &mut [T], [first, second]: [&mut [T]; 2]) {
+    let n = bias.len();
+    for (i, x) in x.chunks_exact_mut(n).enumerate() {
+        let row = i * n..(i + 1) * n;
+        match order {
+            Order::Value => {
+                for (x, &b) in x.iter_mut().zip(bias) {
+                    let [s, _, _] = F::at(*x + b);
+                    *x = s - shift;
                 }
-                Order::First => {
-                    for ((x, &b), first) in x.iter_mut().zip(bias).zip(&mut first[row]) {
-                        let s;
-                        [s, *first, _] = F::at(*x + b);
-                        *x = s - shift;
-                    }
+            }
+            Order::First => {
+                for ((x, &b), first) in x.iter_mut().zip(bias).zip(&mut first[row]) {
+                    let s;
+                    [s, *first, _] = F::at(*x + b);
+                    *x = s - shift;
                 }
-                Order::Second => {
-                    let derivatives = first[row.clone()].iter_mut().zip(&mut second[row]);
-                    for ((x, &b), (first, second)) in x.iter_mut().zip(bias).zip(derivatives) {
-                        let s;
-                        [s, *first, *second] = F::at(*x + b);
-                        *x = s - shift;
-                    }
+            }
+            Order::Second => {
+                let derivatives = first[row.clone()].iter_mut().zip(&mut second[row]);
+                for ((x, &b), (first, second)) in x.iter_mut().zip(bias).zip(derivatives) {
+                    let s;
+                    [s, *first, *second] = F::at(*x + b);
+                    *x = s - shift;
                 }
             }
         }
@@ -85,32 +81,28 @@ impl<T: Float> Activate<'_, T> {
 }
 
 /// `x <- tau(x + bias)` row by row.
-pub(crate) struct Finish<'a, T> {
-    pub(crate) last: Last,
-    pub(crate) bias: &'a [T],
-    pub(crate) x: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Finish<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { last, bias, x } = self;
-        for x in x.chunks_exact_mut(bias.len()) {
-            match last {
-                Last::Tanh => {
-                    for (x, &b) in x.iter_mut().zip(bias) {
-                        [*x, _, _] = Tanh::at(*x + b);
+#[inline(always)]
+pub(crate) fn finish<S: Simd, T: Float>(simd: S, last: Last, bias: &[T], x: &mut [T]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            for x in x.chunks_exact_mut(bias.len()) {
+                match last {
+                    Last::Tanh => {
+                        for (x, &b) in x.iter_mut().zip(bias) {
+                            [*x, _, _] = Tanh::at(*x + b);
+                        }
                     }
-                }
-                Last::Linear => {
-                    for (x, &b) in x.iter_mut().zip(bias) {
-                        *x += b;
+                    Last::Linear => {
+                        for (x, &b) in x.iter_mut().zip(bias) {
+                            *x += b;
+                        }
                     }
                 }
             }
-        }
-    }
+        },
+    );
 }
 
 /// A function with its derivatives; what is not used is not computed.

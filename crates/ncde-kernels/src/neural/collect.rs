@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use ncde_simd::{Buffer, Float, Kernel, Number, Simd, call};
+use ncde_simd::{Buffer, Float, Kernel, Number, Simd, call, outlined};
 
 use super::method::MAX_STAGES;
 use super::product::{Outer, Rows, RowsMut, Sum};
@@ -154,28 +154,26 @@ impl<T: Float> Collect<'_, T> {
             for l in 0..top {
                 let m = self.sizes.widths[l + 1];
                 let rows = &self.adjoint.z[l + 1][slot * rows * m..][..b * m];
-                call(simd, Columns { rows, sum: &mut self.weights.bias[l] });
+                add_rows(simd, rows, &mut self.weights.bias[l]);
             }
             let start = (1 + tangents.min(1)) * slot * b * outputs;
-            call(simd, Columns { rows: &self.adjoint.last[start..][..b * outputs], sum: &mut self.weights.bias[top] });
+            add_rows(simd, &self.adjoint.last[start..][..b * outputs], &mut self.weights.bias[top]);
         }
     }
 }
 
 /// Adds rows up.
-struct Columns<'a, T> {
-    rows: &'a [T],
-    sum: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Columns<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        for row in self.rows.chunks_exact(self.sum.len()) {
-            for (sum, &x) in self.sum.iter_mut().zip(row) {
-                *sum += x;
+#[inline(always)]
+fn add_rows<S: Simd, T: Float>(simd: S, rows: &[T], sum: &mut [T]) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            for row in rows.chunks_exact(sum.len()) {
+                for (sum, &x) in sum.iter_mut().zip(row) {
+                    *sum += x;
+                }
             }
-        }
-    }
+        },
+    );
 }

@@ -15,11 +15,13 @@ use rayon::prelude::*;
 
 use super::activation::Order;
 use super::collect::{Collect, SlotRows, Weights};
-use super::field::{Evaluate, Part};
+use super::field::{Part, Stage, evaluate};
 use super::packed::{Packed, Passes};
 use super::reverse::{Adjoint, Reverse};
 use super::tape::{Drive, Sizes, Tape};
 use super::{Controls, Depth, Gradients, Input, Outputs, Solve, plan};
+use crate::chunks::add;
+use crate::error::row_is_finite;
 use crate::pool;
 use crate::shards::shards;
 
@@ -53,13 +55,9 @@ pub(crate) fn forward<T: Float>(solve: &Solve, input: &Input<'_, T>, outputs: Ou
     let packed = Packed::new(solve.network(), solve.depth(), input.parameters, Passes::Forward);
     let state_len = outputs.count(input) * solve.network().hidden();
     let groups = plan::groups(input.batch, solve.depth(), solve.network().channels());
-    let mut items = Vec::with_capacity(groups.len());
     let mut rest = states;
-    for group in groups {
-        let (group_states, tail) = std::mem::take(&mut rest).split_at_mut(group.len() * state_len);
-        rest = tail;
-        items.push((group, group_states));
-    }
+    let part = |group: Range<usize>| (group.clone(), rest.split_off_mut(..group.len() * state_len).unwrap_or_default());
+    let items: Vec<_> = groups.into_iter().map(part).collect();
     let solved = items.into_par_iter().map(|(group, states)| {
         let sizes = Sizes::new::<T>(solve, group.len());
         let mut memory = pool::borrow::<Workspace<T>>();
@@ -80,23 +78,17 @@ pub(crate) fn backward<T: Float>(
 ) {
     let network = solve.network();
     let packed = Packed::new(network, solve.depth(), input.parameters, Passes::Both);
-    let groups = plan::groups(input.batch, solve.depth(), solve.network().channels());
-    let (hidden, control) = (network.hidden(), input.control * solve.coefficients());
+    let groups = plan::groups(input.batch, solve.depth(), network.channels());
+    let control = if solve.controls() == Controls::Variable { input.control * solve.coefficients() } else { 0 };
     let mut initial = gradients.initial.as_mut_slice();
     let mut coefficients = gradients.coefficients.as_deref_mut().unwrap_or_default();
-    let mut items = Vec::new();
-    for shard in shards(groups.len(), network.parameters() * size_of::<T>()) {
-        let mut shard_groups = Vec::with_capacity(shard.len());
-        for group in &groups[shard] {
-            let (first, tail) = std::mem::take(&mut initial).split_at_mut(group.len() * hidden);
-            initial = tail;
-            let width = if solve.controls() == Controls::Variable { group.len() * control } else { 0 };
-            let (second, tail) = std::mem::take(&mut coefficients).split_at_mut(width);
-            coefficients = tail;
-            shard_groups.push((group.clone(), first, second));
-        }
-        items.push(shard_groups);
-    }
+    let mut part = |group: &Range<usize>| {
+        let of_initial = initial.split_off_mut(..group.len() * network.hidden()).unwrap_or_default();
+        let of_coefficients = coefficients.split_off_mut(..group.len() * control).unwrap_or_default();
+        (group.clone(), of_initial, of_coefficients)
+    };
+    let shards = shards(groups.len(), network.parameters() * size_of::<T>());
+    let items: Vec<Vec<_>> = shards.into_iter().map(|shard| groups[shard].iter().map(&mut part).collect()).collect();
     let sums = items.into_par_iter().map(|groups| {
         let mut memory = pool::borrow::<Workspace<T>>();
         for (i, (group, initial, coefficients)) in groups.into_iter().enumerate() {
@@ -112,7 +104,7 @@ pub(crate) fn backward<T: Float>(
         sum
     });
     for sum in sums.collect::<Vec<_>>() {
-        gradients.parameters.iter_mut().zip(sum).for_each(|(sum, part)| *sum += part);
+        add(&mut gradients.parameters, &sum);
     }
 }
 
@@ -183,9 +175,9 @@ impl<T: Float> Job<'_, T> {
             }
         }
         memory.drive.load(self.sizes, self.input, self.group.start, n, s);
-        let (sizes, packed, network, drive) = (self.sizes, self.packed, self.solve.network(), &memory.drive);
-        let (tape, out) = (&mut memory.tape, &mut rest[..b * h]);
-        call(simd, Evaluate { sizes, packed, network, drive, order, part, slot, tape, out });
+        let (sizes, packed, network) = (self.sizes, self.packed, self.solve.network());
+        let stage = Stage { sizes, packed, network, drive: &memory.drive, slot };
+        evaluate(simd, stage, (order, part), &mut memory.tape, &mut rest[..b * h]);
     }
 }
 
@@ -226,7 +218,7 @@ impl<T: Float> Kernel for Forward<'_, T> {
                     for (s, &weight) in tableau.b[..stages].iter().enumerate() {
                         T::axpy(simd, state, dt * T::from_f64(weight), &memory.stages[(s * b + i) * h..][..h]);
                     }
-                    if !state.iter().fold(true, |all, x| all & x.is_finite()) {
+                    if !row_is_finite(state) {
                         return Some(Exploded { step: n, series: job.group.start + i });
                     }
                 }
@@ -344,8 +336,9 @@ impl<T: Float> Backward<'_, T> {
             }
             memory.drive.load(job.sizes, job.input, job.group.start, n, s);
             let Workspace { tape, drive, seed, adjoint, weights, .. } = &mut *memory;
-            let (sizes, packed, last) = (job.sizes, job.packed, job.solve.network().last());
-            call(simd, Reverse { sizes, packed, last, drive, slot: slot + s, tape, adjoint, weights, gradient: seed });
+            let (sizes, packed, network) = (job.sizes, job.packed, job.solve.network());
+            let stage = Stage { sizes, packed, network, drive, slot: slot + s };
+            call(simd, Reverse { stage, tape, adjoint, weights, gradient: seed });
             memory.stages[s * b * h..][..b * h].copy_from_slice(&memory.adjoint.z[0][..b * h]);
             if job.solve.controls() == Controls::Variable {
                 controls(simd, job, memory, n, s, slot + s, self.coefficients);

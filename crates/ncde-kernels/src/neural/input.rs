@@ -4,7 +4,7 @@ use ncde_simd::Float;
 
 use super::{Method, Network};
 use crate::Error;
-use crate::error::{all_finite, finite, want};
+use crate::error::{all_finite, finite, want, want_shape, want_some};
 
 /// The arrays of one call, the last index running fastest.
 #[derive(Debug, Clone, Copy)]
@@ -81,20 +81,16 @@ impl<T: Float> Input<'_, T> {
         outputs: Outputs<'_>,
     ) -> Result<(), Error> {
         let (input, &Input { batch, steps, control, .. }) = (self, self);
-        for (what, size) in [("size", batch), ("number of steps", steps), ("number of control rows", control)] {
-            if size == 0 {
-                return Err(Error::Empty { operation, what });
-            }
-        }
+        want_some(operation, &[("size", batch), ("number of steps", steps), ("number of control rows", control)])?;
         let (hidden, channels, stages) = (network.hidden(), network.channels(), method.stages());
         want(operation, "the array of parameters", input.parameters.len(), network.parameters(), || {
             format!("the parameters of {hidden} states, {channels} channels and hidden layers {:?}", network.widths())
         })?;
-        want(operation, "the array of coefficients", input.coefficients.len(), batch * control * width, || {
-            format!("batch {batch} x {control} control rows x {width} coefficients")
-        })?;
-        want(operation, "the initial state", input.initial.len(), batch * hidden, || format!("batch {batch} x {hidden} states"))?;
-        want(operation, "the list of step lengths", input.dt.len(), batch * steps, || format!("batch {batch} x {steps} steps"))?;
+        let (series, step_count) = (("batch #", batch), ("# steps", steps));
+        let coefficients = [series, ("# control rows", control), ("# coefficients", width)];
+        want_shape(operation, "the array of coefficients", input.coefficients.len(), &coefficients)?;
+        want_shape(operation, "the initial state", input.initial.len(), &[series, ("# states", hidden)])?;
+        want_shape(operation, "the list of step lengths", input.dt.len(), &[series, step_count])?;
         want(operation, "the list of rows", input.rows.len(), batch * steps * stages, || {
             format!("batch {batch} x {steps} steps x {stages} stages of {method:?}")
         })?;
@@ -105,10 +101,8 @@ impl<T: Float> Input<'_, T> {
         }
         if let Outputs::At(at) = outputs {
             let count = at.len() / batch;
-            if count == 0 {
-                return Err(Error::Empty { operation, what: "number of outputs" });
-            }
-            want(operation, "the list of outputs", at.len(), batch * count, || format!("batch {batch} x {count} outputs"))?;
+            want_some(operation, &[("number of outputs", count)])?;
+            want_shape(operation, "the list of outputs", at.len(), &[("batch #", batch), ("# outputs", count)])?;
             for (series, steps_of_series) in at.chunks_exact(count).enumerate() {
                 let wrong = steps_of_series
                     .iter()
@@ -142,9 +136,7 @@ impl<T: Float> Input<'_, T> {
     ) -> Result<(), Error> {
         let batch = self.batch;
         for (what, array, count) in [("the states", states, self.steps), ("the gradient", gradient, outputs.count(self))] {
-            want(operation, what, array.len(), batch * count * hidden, || {
-                format!("batch {batch} x {count} steps x {hidden} states")
-            })?;
+            want_shape(operation, what, array.len(), &[("batch #", batch), ("# steps", count), ("# states", hidden)])?;
             finite(operation, what, array, |i| {
                 let row = i / hidden;
                 format!("series {}, step {}, state {}", row / count, row % count, i % hidden)

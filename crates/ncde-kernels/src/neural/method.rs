@@ -20,17 +20,6 @@ pub struct Tableau {
     pub c: &'static [f64],
     /// Differences `e` to the weights of a second solution, one order lower.
     pub error: Option<&'static [f64]>,
-    /// Whether the last stage is the first of the next step.
-    pub last: LastStage,
-}
-
-/// Whether the last stage of a step is the first of the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LastStage {
-    /// It is: the method pays for one stage less than it has.
-    IsNextFirst,
-    /// It is not.
-    IsItsOwn,
 }
 
 impl Tableau {
@@ -42,6 +31,11 @@ impl Tableau {
     /// The number of stages that `y_1` depends on.
     pub fn propagating(&self) -> usize {
         self.b.iter().rposition(|&b| b != 0.0).map_or(0, |last| last + 1)
+    }
+
+    /// Whether the last stage is the first of the next step, so that the method pays for one stage less than it has.
+    pub fn reuses_last_stage(&self) -> bool {
+        self.propagating() < self.stages()
     }
 
     /// Row `s` of `a`: what the stages before it go into stage `s` with.
@@ -89,32 +83,28 @@ impl Method {
         Self::Tsitouras,
     ];
 
+    /// The name in files and messages, and the numbers.
+    fn definition(self) -> (&'static str, &'static Tableau) {
+        match self {
+            Self::Euler => ("euler", &EULER),
+            Self::Midpoint => ("midpoint", &MIDPOINT),
+            Self::Heun => ("heun", &HEUN),
+            Self::Ralston => ("ralston", &RALSTON),
+            Self::BogackiShampine => ("bogacki-shampine", &BOGACKI_SHAMPINE),
+            Self::Rk4 => ("rk4", &RK4),
+            Self::DormandPrince => ("dormand-prince", &DORMAND_PRINCE),
+            Self::Tsitouras => ("tsitouras", &TSITOURAS),
+        }
+    }
+
     /// The name in files and messages.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Euler => "euler",
-            Self::Midpoint => "midpoint",
-            Self::Heun => "heun",
-            Self::Ralston => "ralston",
-            Self::BogackiShampine => "bogacki-shampine",
-            Self::Rk4 => "rk4",
-            Self::DormandPrince => "dormand-prince",
-            Self::Tsitouras => "tsitouras",
-        }
+        self.definition().0
     }
 
     /// The tableau of the method.
     pub fn tableau(self) -> &'static Tableau {
-        match self {
-            Self::Euler => &EULER,
-            Self::Midpoint => &MIDPOINT,
-            Self::Heun => &HEUN,
-            Self::Ralston => &RALSTON,
-            Self::BogackiShampine => &BOGACKI_SHAMPINE,
-            Self::Rk4 => &RK4,
-            Self::DormandPrince => &DORMAND_PRINCE,
-            Self::Tsitouras => &TSITOURAS,
-        }
+        self.definition().1
     }
 
     /// The number of field evaluations in a step of fixed length, which needs no error estimate.
@@ -133,22 +123,14 @@ impl Method {
     }
 }
 
-const EULER: Tableau = Tableau { order: 1, a: &[], b: &[1.0], c: &[0.0], error: None, last: LastStage::IsItsOwn };
+const EULER: Tableau = Tableau { order: 1, a: &[], b: &[1.0], c: &[0.0], error: None };
 
-const MIDPOINT: Tableau =
-    Tableau { order: 2, a: &[&[0.5]], b: &[0.0, 1.0], c: &[0.0, 0.5], error: Some(&[-1.0, 1.0]), last: LastStage::IsItsOwn };
+const MIDPOINT: Tableau = Tableau { order: 2, a: &[&[0.5]], b: &[0.0, 1.0], c: &[0.0, 0.5], error: Some(&[-1.0, 1.0]) };
 
-const HEUN: Tableau =
-    Tableau { order: 2, a: &[&[1.0]], b: &[0.5, 0.5], c: &[0.0, 1.0], error: Some(&[-0.5, 0.5]), last: LastStage::IsItsOwn };
+const HEUN: Tableau = Tableau { order: 2, a: &[&[1.0]], b: &[0.5, 0.5], c: &[0.0, 1.0], error: Some(&[-0.5, 0.5]) };
 
-const RALSTON: Tableau = Tableau {
-    order: 2,
-    a: &[&[2.0 / 3.0]],
-    b: &[0.25, 0.75],
-    c: &[0.0, 2.0 / 3.0],
-    error: Some(&[-0.75, 0.75]),
-    last: LastStage::IsItsOwn,
-};
+const RALSTON: Tableau =
+    Tableau { order: 2, a: &[&[2.0 / 3.0]], b: &[0.25, 0.75], c: &[0.0, 2.0 / 3.0], error: Some(&[-0.75, 0.75]) };
 
 const BOGACKI_SHAMPINE: Tableau = Tableau {
     order: 3,
@@ -156,7 +138,6 @@ const BOGACKI_SHAMPINE: Tableau = Tableau {
     b: &[2.0 / 9.0, 1.0 / 3.0, 4.0 / 9.0, 0.0],
     c: &[0.0, 0.5, 0.75, 1.0],
     error: Some(&[-5.0 / 72.0, 1.0 / 12.0, 1.0 / 9.0, -1.0 / 8.0]),
-    last: LastStage::IsNextFirst,
 };
 
 const RK4: Tableau = Tableau {
@@ -165,7 +146,6 @@ const RK4: Tableau = Tableau {
     b: &[1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0],
     c: &[0.0, 0.5, 0.5, 1.0],
     error: None,
-    last: LastStage::IsItsOwn,
 };
 
 const DORMAND_PRINCE: Tableau = Tableau {
@@ -181,7 +161,6 @@ const DORMAND_PRINCE: Tableau = Tableau {
     b: &[35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0, 0.0],
     c: &[0.0, 1.0 / 5.0, 3.0 / 10.0, 4.0 / 5.0, 8.0 / 9.0, 1.0, 1.0],
     error: Some(&[71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339_200.0, 22.0 / 525.0, -1.0 / 40.0]),
-    last: LastStage::IsNextFirst,
 };
 
 const TSITOURAS: Tableau = Tableau {
@@ -205,7 +184,6 @@ const TSITOURAS: Tableau = Tableau {
         -0.45808210592918697,
         1.0 / 66.0,
     ]),
-    last: LastStage::IsNextFirst,
 };
 
 #[cfg(test)]
@@ -296,7 +274,7 @@ mod tests {
             for (row, c) in tableau.a.iter().zip(&tableau.c[1..]) {
                 assert!((row.iter().sum::<f64>() - c).abs() < 1e-14, "{method:?}");
             }
-            if tableau.last == LastStage::IsNextFirst {
+            if tableau.reuses_last_stage() {
                 let last = tableau.a[tableau.a.len() - 1];
                 assert_eq!((last, tableau.propagating()), (&tableau.b[..last.len()], last.len()), "{method:?}");
             }

@@ -37,6 +37,6 @@ mod tape;
 
 pub(crate) use flow::{Exploded, backward, forward};
 pub use input::{Gradients, Input, Outputs};
-pub use method::{LastStage, Method, Tableau};
+pub use method::{Method, Tableau};
 pub use network::{Activation, Last, Layer, Network};
 pub use solve::{Controls, Depth, Solve};

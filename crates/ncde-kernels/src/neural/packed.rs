@@ -50,8 +50,7 @@ impl<T: Float> Packed<T> {
             if passes == Passes::Both {
                 packed.hidden_back.push(panels(n, layer.inputs, |o, i| weight[i * n + o]));
             }
-            let mut bias = Buffer::default();
-            bias.reset(padded::<T>(n));
+            let mut bias = Buffer::zeros(padded::<T>(n));
             bias[..n].copy_from_slice(&parameters[layer.bias]);
             packed.bias.push(bias);
         }
@@ -68,8 +67,7 @@ impl<T: Float> Packed<T> {
         if passes == Passes::Both {
             packed.last_back = panels(channels * wide, layer.inputs, |c, i| at(i, c));
         }
-        let mut bias = Buffer::default();
-        bias.reset(channels * wide);
+        let mut bias = Buffer::zeros(channels * wide);
         for (padded, bias_of_channel) in bias.chunks_exact_mut(wide).zip(parameters[layer.bias].chunks_exact(hidden)) {
             padded[..hidden].copy_from_slice(bias_of_channel);
         }

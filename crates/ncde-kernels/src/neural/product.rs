@@ -11,7 +11,7 @@
 //! A tile of `C`, 24 registers where the machine has 32, stays in registers while `l` runs: with six rows by four registers, four
 //! loads and six broadcasts for 24 multiply-adds. Rows of `B` and `C` lie whole registers apart and start on a cache line.
 
-use ncde_simd::{Float, Kernel, Number, Simd, call};
+use ncde_simd::{Float, Kernel, Number, Simd, outlined};
 
 /// Registers of a panel.
 const PANEL: usize = 4;
@@ -50,17 +50,11 @@ pub(crate) struct RowsMut<'a, T> {
 }
 
 /// A matrix, `[inner, width]` registers, in panels of [`PANEL`] columns; the last one as wide as what is left.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Panels<R> {
     values: Vec<R>,
     inner: usize,
     width: usize,
-}
-
-impl<R> Default for Panels<R> {
-    fn default() -> Self {
-        Self { values: Vec::new(), inner: 0, width: 0 }
-    }
 }
 
 impl<T: Float, R: Number<Real = T>> Panels<R> {
@@ -144,8 +138,55 @@ impl<T: Float, R: Number<Real = T>> Panels<R> {
             for (i, b) in panel.chunks(PANEL_ROWS * wide).enumerate() {
                 let a = Rows { values: &a.values[i * PANEL_ROWS..], ..a };
                 let c = RowsMut { values: &mut values[first * R::WIDTH..], stride };
-                call(simd, Strip { count, a, b, wide, sum: if i == 0 { Sum::Set } else { Sum::Add }, c });
+                let mut strip = Strip { count, a, b, wide, sum: if i == 0 { Sum::Set } else { Sum::Add }, c };
+                outlined(
+                    simd,
+                    #[inline(always)]
+                    move || strip.columns(simd, 0, wide),
+                );
             }
+        }
+    }
+}
+
+/// A product that is computed tile by tile.
+trait Tiles {
+    /// The rows of `C`.
+    fn count(&self) -> usize;
+
+    /// `M` rows from row `i` on, by `N` registers from register `first` on; returns `M`.
+    fn tile<S: Simd, const M: usize, const N: usize>(&mut self, simd: S, i: usize, first: usize) -> usize;
+
+    /// All rows, `wide` registers from register `first` on, at most [`PANEL`].
+    #[inline(always)]
+    fn columns<S: Simd>(&mut self, simd: S, first: usize, wide: usize) {
+        if const { S::REGISTER_COUNT >= 32 } {
+            match wide {
+                4 => self.rows::<S, 6, 4, 4>(simd, first),
+                3 => self.rows::<S, 8, 4, 3>(simd, first),
+                2 => self.rows::<S, 12, 4, 2>(simd, first),
+                _ => self.rows::<S, 16, 4, 1>(simd, first),
+            }
+        } else {
+            // With 16 registers, of half the size each, a tile is one column wide.
+            for first in first..first + wide {
+                self.rows::<S, 6, 2, 1>(simd, first);
+            }
+        }
+    }
+
+    /// In tiles of `M` rows, then of `L`, then of one.
+    #[inline(always)]
+    fn rows<S: Simd, const M: usize, const L: usize, const N: usize>(&mut self, simd: S, first: usize) {
+        let mut i = 0;
+        while i < self.count() {
+            i += match self.count() - i {
+                _ if S::IS_SCALAR => self.tile::<S, 1, N>(simd, i, first),
+                // Two equal halves are better than a full tile and a sliver.
+                left if left >= M && left != 2 * L => self.tile::<S, M, N>(simd, i, first),
+                left if left >= L => self.tile::<S, L, N>(simd, i, first),
+                _ => self.tile::<S, 1, N>(simd, i, first),
+            };
         }
     }
 }
@@ -160,54 +201,21 @@ struct Strip<'a, T, R> {
     c: RowsMut<'a, T>,
 }
 
-impl<T: Float, R: Number<Real = T>> Kernel for Strip<'_, T, R> {
-    type Output = ();
+impl<T: Float, R: Number<Real = T>> Tiles for Strip<'_, T, R> {
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        if const { S::REGISTER_COUNT >= 32 } {
-            match self.wide {
-                4 => self.rows::<S, 6, 4, 4>(simd),
-                3 => self.rows::<S, 8, 4, 3>(simd),
-                2 => self.rows::<S, 12, 4, 2>(simd),
-                _ => self.rows::<S, 16, 4, 1>(simd),
-            }
-        } else {
-            // With 16 registers, of half the size each, a tile is one column wide.
-            let Self { count, a, b, wide, sum, c } = self;
-            for first in 0..wide {
-                let c = RowsMut { values: &mut c.values[first * R::WIDTH..], stride: c.stride };
-                Strip { count, a, b: &b[first..], wide, sum, c }.rows::<S, 6, 2, 1>(simd);
-            }
-        }
-    }
-}
-
-impl<T: Float, R: Number<Real = T>> Strip<'_, T, R> {
-    /// In tiles of `M` rows, then of `L`, then of one.
-    #[inline(always)]
-    fn rows<S: Simd, const M: usize, const L: usize, const N: usize>(mut self, simd: S) {
-        let mut i = 0;
-        while i < self.count {
-            i += match self.count - i {
-                _ if S::IS_SCALAR => self.tile::<S, 1, N>(simd, i),
-                // Two equal halves are better than a full tile and a sliver.
-                left if left >= M && left != 2 * L => self.tile::<S, M, N>(simd, i),
-                left if left >= L => self.tile::<S, L, N>(simd, i),
-                _ => self.tile::<S, 1, N>(simd, i),
-            };
-        }
+    fn count(&self) -> usize {
+        self.count
     }
 
-    /// `M` rows from row `i` on, by `N` registers; returns `M`.
     #[inline(always)]
-    fn tile<S: Simd, const M: usize, const N: usize>(&mut self, simd: S, i: usize) -> usize {
-        let inner = self.b.len().div_ceil(self.wide);
+    fn tile<S: Simd, const M: usize, const N: usize>(&mut self, simd: S, i: usize, first: usize) -> usize {
+        let inner = self.b.len() / self.wide;
         let mut rows: [&[T]; M] = [&[]; M];
         for m in 0..M {
             rows[m] = &self.a.values[(i + m) * self.a.stride..][..inner];
         }
         let mut sums = const { [[R::ZEROS; N]; M] };
-        let mut at = 0;
+        let mut at = first;
         for l in 0..inner {
             if let Some(b) = self.b[at..].first_chunk::<N>() {
                 for m in 0..M {
@@ -219,7 +227,7 @@ impl<T: Float, R: Number<Real = T>> Strip<'_, T, R> {
             }
             at += self.wide;
         }
-        store(simd, &sums, self.sum, &mut self.c.values[i * self.c.stride..], self.c.stride);
+        store(simd, &sums, self.sum, &mut self.c.values[i * self.c.stride + first * R::WIDTH..], self.c.stride);
         M
     }
 }
@@ -267,42 +275,18 @@ impl<'a, T: Float> Kernel for Outer<'a, T> {
             let from = |rows: Rows<'a, T>| Rows { values: &rows.values[first * rows.stride..], ..rows };
             let c = RowsMut { values: &mut *self.c.values, stride: self.c.stride };
             let sum = if first == 0 { self.sum } else { Sum::Add };
-            Outer { a: from(self.a), b: from(self.b), count: most.min(self.count - first), sum, c, ..self }.columns(simd);
+            let mut part = Outer { a: from(self.a), b: from(self.b), count: most.min(self.count - first), sum, c, ..self };
+            for register in (0..self.shape[1]).step_by(PANEL) {
+                part.columns(simd, register, PANEL.min(self.shape[1] - register));
+            }
         }
     }
 }
 
-impl<T: Float> Outer<'_, T> {
+impl<T: Float> Tiles for Outer<'_, T> {
     #[inline(always)]
-    fn columns<S: Simd>(&mut self, simd: S) {
-        if const { S::REGISTER_COUNT < 32 } {
-            for first in 0..self.shape[1] {
-                self.rows::<S, 6, 2, 1>(simd, first);
-            }
-            return;
-        }
-        for first in (0..self.shape[1]).step_by(PANEL) {
-            match self.shape[1] - first {
-                4.. => self.rows::<S, 6, 4, 4>(simd, first),
-                3 => self.rows::<S, 8, 4, 3>(simd, first),
-                2 => self.rows::<S, 12, 4, 2>(simd, first),
-                _ => self.rows::<S, 16, 4, 1>(simd, first),
-            }
-        }
-    }
-
-    /// In tiles of `M` rows, then of `L`, then of one.
-    #[inline(always)]
-    fn rows<S: Simd, const M: usize, const L: usize, const N: usize>(&mut self, simd: S, first: usize) {
-        let mut i = 0;
-        while i < self.shape[0] {
-            i += match self.shape[0] - i {
-                _ if S::IS_SCALAR => self.tile::<S, 1, N>(simd, i, first),
-                left if left >= M && left != 2 * L => self.tile::<S, M, N>(simd, i, first),
-                left if left >= L => self.tile::<S, L, N>(simd, i, first),
-                _ => self.tile::<S, 1, N>(simd, i, first),
-            };
-        }
+    fn count(&self) -> usize {
+        self.shape[0]
     }
 
     #[inline(always)]

@@ -188,8 +188,8 @@ impl<T: Float> Drive<T> {
         let &Sizes { b, d, d_padded, stages, .. } = sizes;
         let coefficients = if sizes.tangents > 0 { d + d * (d - 1) / 2 } else { d };
         for i in 0..b {
-            let place = (first + i) * input.steps + step;
-            let row = (input.dt[place] != T::ZERO).then(|| input.rows[place * stages + stage]);
+            let sample_step = (first + i) * input.steps + step;
+            let row = (input.dt[sample_step] != T::ZERO).then(|| input.rows[sample_step * stages + stage]);
             if self.loaded[i] == row {
                 continue;
             }

@@ -16,6 +16,7 @@ use ncde_simd::{Float, Kernel, Number, Simd, dispatch_for};
 use rayon::prelude::*;
 
 use super::{Input, PermutationDiagonal};
+use crate::chunks::add;
 use crate::neural::product::{Outer, Panels, Rows, RowsMut, Sum};
 use crate::pool::{Loan, borrow};
 
@@ -31,7 +32,7 @@ fn whole<T: Float>(n: usize) -> usize {
 #[derive(Debug)]
 pub(super) struct Choices {
     /// The map of each step, `[batch, length]`; entries of padding are not read.
-    pub(super) of: Vec<u32>,
+    pub(super) map_of_step: Vec<u32>,
     /// A step with each map.
     pub(super) steps: Vec<usize>,
     /// Where lines have their entry, `[maps, H]`.
@@ -43,9 +44,9 @@ impl Choices {
     pub(super) fn new<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>) -> Self {
         let (matrices, columns) = (spec.matrices, spec.columns());
         let mut map_of_scores: HashMap<Vec<u64>, u32> = HashMap::new();
-        let (mut of, mut steps) = (vec![0; input.batch * input.length], Vec::new());
+        let (mut map_of_step, mut steps) = (vec![0; input.batch * input.length], Vec::new());
         let mut key = Vec::with_capacity(matrices);
-        for (b, maps) in of.chunks_exact_mut(input.length).enumerate() {
+        for (b, maps) in map_of_step.chunks_exact_mut(input.length).enumerate() {
             for (t, map) in maps.iter_mut().enumerate().take(input.steps(b)) {
                 let row = b * input.length + t;
                 key.clear();
@@ -63,17 +64,18 @@ impl Choices {
         let together = mixing.together();
         at.par_chunks_mut(together * spec.hidden).zip(steps.par_chunks(together)).for_each(|(at, steps)| {
             let scores: Vec<&[T]> = steps.iter().map(|row| &input.control[row * columns..][..matrices]).collect();
-            dispatch_for::<T, _>(ChooseAll { mixing: &mixing, scores: &scores, hidden: spec.hidden, at });
+            mixing.choose(&scores, &mut borrow::<Workspace<T>>(), at);
         });
-        Self { of, steps, at }
+        Self { map_of_step, steps, at }
     }
 }
 
 /// The dictionary as rows of all numbers of a matrix, packed for products.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Mixing<T: Float> {
     panels: Panels<T::Register>,
     matrices: usize,
+    hidden: usize,
     /// `H^2`, and that in whole registers.
     entries: usize,
     stride: usize,
@@ -84,12 +86,17 @@ impl<T: Float> Mixing<T> {
         let (matrices, entries) = (spec.matrices, spec.hidden * spec.hidden);
         let mut panels = Panels::default();
         panels.rows(matrices, entries, Rows { values: dictionary, stride: entries });
-        Self { panels, matrices, entries, stride: whole::<T>(entries) }
+        Self { panels, matrices, hidden: spec.hidden, entries, stride: whole::<T>(entries) }
     }
 
     /// The number of matrices that are computed together.
     fn together(&self) -> usize {
         (MAX_NUMBERS / self.stride).clamp(1, 32)
+    }
+
+    /// Where lines have their entry, `[maps, H]`, from the scores of each map.
+    pub(super) fn choose(&self, scores: &[&[T]], workspace: &mut Workspace<T>, at: &mut [u32]) {
+        dispatch_for::<T, _>(Choose { mixing: self, scores, workspace, at });
     }
 
     /// `s` and `M` of some maps: rows of `K` numbers and of matrices.
@@ -104,42 +111,25 @@ impl<T: Float> Mixing<T> {
     }
 }
 
-/// Where lines have their entry, of several maps.
-struct ChooseAll<'a, T: Float> {
+/// [`Mixing::choose`].
+struct Choose<'a, T: Float> {
     mixing: &'a Mixing<T>,
     scores: &'a [&'a [T]],
-    hidden: usize,
+    workspace: &'a mut Workspace<T>,
     at: &'a mut [u32],
 }
 
-impl<T: Float> Kernel for ChooseAll<'_, T> {
+impl<T: Float> Kernel for Choose<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { mixing, scores, hidden, at } = self;
-        let mut workspace = borrow::<Workspace<T>>();
-        let Workspace { weights, soft: mixed, .. } = &mut *workspace;
+        let Self { mixing, scores, workspace: Workspace { weights, soft: mixed, .. }, at } = self;
         weights.resize(scores.len() * mixing.matrices, T::ZERO);
         mixed.resize(scores.len() * mixing.stride, T::ZERO);
         mixing.mix(simd, scores, weights, mixed);
-        for (at, matrix) in at.chunks_exact_mut(hidden).zip(mixed.chunks_exact(mixing.stride)) {
+        for (at, matrix) in at.chunks_exact_mut(mixing.hidden).zip(mixed.chunks_exact(mixing.stride)) {
             largest(matrix, at);
         }
-    }
-}
-
-/// Working memory of one choice.
-#[derive(Debug, Clone)]
-pub(super) struct ChoiceScratch<T> {
-    /// `s`, `[K]`.
-    weights: Vec<T>,
-    /// `M`, `[H, H]`.
-    matrix: Vec<T>,
-}
-
-impl<T: Float> ChoiceScratch<T> {
-    pub(super) fn new(spec: &PermutationDiagonal) -> Self {
-        Self { weights: vec![T::ZERO; spec.matrices], matrix: vec![T::ZERO; spec.hidden * spec.hidden] }
     }
 }
 
@@ -168,53 +158,27 @@ fn largest<T: Float>(matrix: &[T], at: &mut [u32]) {
     }
 }
 
-/// Where lines have their entry, of one map.
-pub(super) struct Choose<'a, T> {
-    pub(super) dictionary: &'a [T],
-    pub(super) scores: &'a [T],
-    pub(super) scratch: &'a mut ChoiceScratch<T>,
-    pub(super) at: &'a mut [u32],
-}
-
-impl<T: Float> Kernel for Choose<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { dictionary, scores, scratch: ChoiceScratch { weights, matrix }, at } = self;
-        weights.copy_from_slice(scores);
-        softmax(weights);
-        matrix.fill(T::ZERO);
-        for (&weight, summand) in weights.iter().zip(dictionary.chunks_exact(matrix.len())) {
-            T::axpy(simd, matrix, weight, summand);
-        }
-        largest(matrix, at);
-    }
-}
-
-/// The dictionary as columns, packed for products with gradients.
-struct Columns<T: Float>(Panels<T::Register>);
-
+/// Packs the dictionary as columns, for products with gradients.
 struct Pack<'a, T: Float> {
     dictionary: &'a [T],
     matrices: usize,
 }
 
 impl<T: Float> Kernel for Pack<'_, T> {
-    type Output = Columns<T>;
+    type Output = Panels<T::Register>;
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Columns<T> {
+    fn run<S: Simd>(self, simd: S) -> Panels<T::Register> {
         let mut panels = Panels::default();
         let entries = self.dictionary.len() / self.matrices;
         panels.transpose(simd, entries, self.matrices, Rows { values: self.dictionary, stride: entries });
-        Columns(panels)
+        panels
     }
 }
 
 /// The packed dictionary for the reverse pass of all choices of a call.
 pub(super) struct ReverseChoices<T: Float> {
     mixing: Mixing<T>,
-    columns: Columns<T>,
-    hidden: usize,
+    columns: Panels<T::Register>,
 }
 
 /// The two factors of `dP` of a step: for its entries and for its lines; real parts, then imaginary parts.
@@ -229,11 +193,11 @@ pub(super) struct Chosen<'a, T> {
 impl<T: Float> ReverseChoices<T> {
     pub(super) fn new(spec: &PermutationDiagonal, dictionary: &[T]) -> Self {
         let columns = dispatch_for::<T, _>(Pack { dictionary, matrices: spec.matrices });
-        Self { mixing: Mixing::new(spec, dictionary), columns, hidden: spec.hidden }
+        Self { mixing: Mixing::new(spec, dictionary), columns }
     }
 
     /// The gradients of the dictionary, `[K, H^2]` in whole registers, and, step by step of map after map, of the scores.
-    pub(super) fn gradients(&self, maps: &[Chosen<'_, T>]) -> (Loan<Numbers<T>>, Vec<T>) {
+    pub(super) fn gradients(&self, maps: &[Chosen<'_, T>]) -> (Loan<Vec<T>>, Vec<T>) {
         let Mixing { matrices, stride, .. } = self.mixing;
         let (together, mut workspace) = (self.mixing.together(), borrow::<Workspace<T>>());
         let Workspace { weights, soft, sums, d_matrices, scores } = &mut *workspace;
@@ -242,42 +206,33 @@ impl<T: Float> ReverseChoices<T> {
         {
             numbers.resize(together * width, T::ZERO);
         }
-        let mut dictionary = borrow::<Numbers<T>>();
-        dictionary.0.clear();
-        dictionary.0.resize(matrices * stride, T::ZERO);
+        let mut dictionary = borrow::<Vec<T>>();
+        dictionary.clear();
+        dictionary.resize(matrices * stride, T::ZERO);
         let mut scores = vec![T::ZERO; maps.iter().map(|map| map.steps.len()).sum::<usize>() * matrices];
         let mut rest = &mut scores[..];
         for maps in maps.chunks(together) {
             let count: usize = maps.iter().map(|map| map.steps.len()).sum();
             let (d_scores, after) = rest.split_at_mut(count * matrices);
             rest = after;
-            dispatch_for::<T, _>(ChoiceBackward {
-                of: self,
-                maps,
-                workspace: &mut workspace,
-                d_dictionary: &mut dictionary.0,
-                d_scores,
-            });
+            let d_dictionary = &mut dictionary[..];
+            dispatch_for::<T, _>(ChoiceBackward { choices: self, maps, workspace: &mut workspace, d_dictionary, d_scores });
         }
         (dictionary, scores)
     }
 
     /// Adds what [`gradients`](Self::gradients) gave to the gradient of the dictionary.
-    pub(super) fn add(&self, part: &Numbers<T>, dictionary: &mut [T]) {
+    pub(super) fn add(&self, part: &[T], dictionary: &mut [T]) {
         let Mixing { entries, stride, .. } = self.mixing;
-        for (sum, part) in dictionary.chunks_exact_mut(entries).zip(part.0.chunks_exact(stride)) {
-            sum.iter_mut().zip(part).for_each(|(sum, &part)| *sum += part);
+        for (sum, part) in dictionary.chunks_exact_mut(entries).zip(part.chunks_exact(stride)) {
+            add(sum, part);
         }
     }
 }
 
-/// A pooled array.
-#[derive(Debug, Default)]
-pub(super) struct Numbers<T>(Vec<T>);
-
 /// Working memory for several maps, in rows of `K` numbers or of matrices.
-#[derive(Debug, Default)]
-struct Workspace<T> {
+#[derive(Debug, Clone, Default)]
+pub(super) struct Workspace<T> {
     /// `s` and `S` of maps, and the sums of `dM` over their steps.
     weights: Vec<T>,
     soft: Vec<T>,
@@ -289,7 +244,7 @@ struct Workspace<T> {
 
 /// The reverse pass of all steps of several maps.
 struct ChoiceBackward<'a, T: Float> {
-    of: &'a ReverseChoices<T>,
+    choices: &'a ReverseChoices<T>,
     maps: &'a [Chosen<'a, T>],
     workspace: &'a mut Workspace<T>,
     /// The gradient of the dictionary, added to, `[K, H^2]` in whole registers.
@@ -302,8 +257,8 @@ impl<T: Float> Kernel for ChoiceBackward<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { of: ReverseChoices { mixing, columns, hidden }, maps, workspace, d_dictionary, d_scores } = self;
-        let (hidden, &Mixing { matrices, entries, stride, .. }) = (*hidden, mixing);
+        let Self { choices: ReverseChoices { mixing, columns }, maps, workspace, d_dictionary, d_scores } = self;
+        let &Mixing { matrices, hidden, entries, stride, .. } = mixing;
         let wide = whole::<T>(matrices);
         let scores: Vec<&[T]> = maps.iter().map(|map| map.scores).collect();
         mixing.mix(simd, &scores, &mut workspace.weights, &mut workspace.soft);
@@ -333,7 +288,7 @@ impl<T: Float> Kernel for ChoiceBackward<'_, T> {
             }
             let (a, c) =
                 (Rows { values: &workspace.d_matrices, stride }, RowsMut { values: &mut workspace.scores, stride: wide });
-            columns.0.multiply(simd, steps.len(), a, c);
+            columns.multiply(simd, steps.len(), a, c);
             for (((map, _), d_weights), d) in
                 steps.iter().zip(workspace.scores.chunks_exact(wide)).zip(d_scores.chunks_exact_mut(matrices))
             {

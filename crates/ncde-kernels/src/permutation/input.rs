@@ -4,7 +4,7 @@ use ncde_simd::Float;
 
 use super::PermutationDiagonal;
 use crate::Error;
-use crate::error::{finite, first_not_finite, want};
+use crate::error::{finite, want, want_lengths, want_shape, want_some};
 
 /// The arrays of one call, the last index running fastest; complex rows hold their real parts, then their imaginary parts.
 #[derive(Debug, Clone, Copy)]
@@ -36,9 +36,6 @@ pub struct Gradients<T> {
     pub initial: Vec<T>,
 }
 
-/// In messages.
-const NAME: &str = "permutation-diagonal";
-
 impl<T> Input<'_, T> {
     /// The number of steps of series `b`.
     pub(super) fn steps(&self, b: usize) -> usize {
@@ -55,31 +52,25 @@ impl PermutationDiagonal {
     /// Checks the input.
     pub(super) fn check<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let &Input { batch, length, .. } = input;
-        let sizes =
-            [("size", batch), ("length", length), ("number of states", self.hidden), ("number of matrices", self.matrices)];
-        if let Some((what, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
-            return Err(Error::Empty { operation, what });
-        }
-        let (hidden, matrices, columns, width) = (self.hidden, self.matrices, self.columns(), self.width());
-        want(operation, "the dictionary", input.dictionary.len(), self.dictionary(), || {
-            format!("{matrices} matrices of {hidden} x {hidden}")
-        })?;
-        want(operation, "the control", input.control.len(), batch * length * columns, || {
-            format!("batch {batch} x length {length} x {columns} columns")
-        })?;
-        want(operation, "the initial state", input.initial.len(), batch * width, || format!("batch {batch} x {width} numbers"))?;
+        let (hidden, matrices) = (self.hidden, self.matrices);
+        let sizes = [("size", batch), ("length", length), ("number of states", hidden), ("number of matrices", matrices)];
+        want_some(operation, &sizes)?;
+        self.check_dictionary(operation, input.dictionary)?;
+        let (batch_size, steps) = (("batch #", batch), ("length #", length));
+        want_shape(operation, "the control", input.control.len(), &[batch_size, steps, ("# columns", self.columns())])?;
+        want_shape(operation, "the initial state", input.initial.len(), &[batch_size, ("# numbers", self.width())])?;
         if let Some(spans) = input.spans {
-            want(operation, "the list of spans", spans.len(), batch * length, || format!("batch {batch} x length {length}"))?;
+            want_shape(operation, "the list of spans", spans.len(), &[batch_size, steps])?;
         }
-        if let Some(lengths) = input.lengths {
-            want(operation, "the list of lengths", lengths.len(), batch, || format!("batch {batch}"))?;
-            for (series, &steps) in lengths.iter().enumerate() {
-                if steps == 0 || steps > length {
-                    return Err(Error::Length { operation, series, length: steps, longest: length });
-                }
-            }
-        }
+        want_lengths(operation, input.lengths, batch, length)?;
         self.check_finite(operation, input)
+    }
+
+    /// Checks the size of the dictionary.
+    pub(super) fn check_dictionary<T>(&self, operation: &'static str, dictionary: &[T]) -> Result<(), Error> {
+        want(operation, "the dictionary", dictionary.len(), self.dictionary(), || {
+            format!("{} matrices of {hidden} x {hidden}", self.matrices, hidden = self.hidden)
+        })
     }
 
     /// Refuses NaN and infinities in the steps before the end of each series.
@@ -109,27 +100,7 @@ impl PermutationDiagonal {
         input: &Input<'_, T>,
         values: &[T],
     ) -> Result<(), Error> {
-        let (&Input { batch, length, .. }, width) = (input, self.width());
-        want(operation, what, values.len(), batch * length * width, || {
-            format!("batch {batch} x length {length} x {width} numbers")
-        })
-    }
-
-    /// The first step whose state is not finite, as an error.
-    pub(super) fn check_states<T: Float>(&self, input: &Input<'_, T>, states: &[T]) -> Result<(), Error> {
-        first_not_finite(states).map_or(Ok(()), |i| {
-            let row = i / self.width();
-            Err(Error::Exploded { structure: NAME, step: row % input.length, series: row / input.length })
-        })
-    }
-
-    /// The first series whose gradient is not finite, as an error.
-    pub(super) fn check_gradients<T: Float>(&self, input: &Input<'_, T>, gradients: &Gradients<T>) -> Result<(), Error> {
-        let arrays = [&gradients.control, &gradients.initial];
-        let series = arrays.iter().filter_map(|array| first_not_finite(array).map(|i| i / (array.len() / input.batch))).min();
-        match series.or(first_not_finite(&gradients.dictionary).map(|_| 0)) {
-            None => Ok(()),
-            Some(series) => Err(Error::GradientExploded { structure: NAME, series }),
-        }
+        let shape = [("batch #", input.batch), ("length #", input.length), ("# numbers", self.width())];
+        want_shape(operation, what, values.len(), &shape)
     }
 }

@@ -11,6 +11,7 @@
 
 use ncde_simd::Float;
 
+use super::NAME;
 use crate::Error;
 use crate::error::want;
 use crate::scan::Numbers;
@@ -45,8 +46,6 @@ pub struct OneHotMap<T> {
     at: Vec<u32>,
     scale: Vec<T>,
 }
-
-const NAME: &str = "permutation-diagonal";
 
 impl<T: Float> OneHotMap<T> {
     /// Line `j` has its entry at `at[j]`, times number `j` of `scale`.

@@ -61,9 +61,13 @@ pub use stream::Stream;
 pub(crate) use steps::{backward, forward};
 pub(crate) use stream::push;
 
+use crate::error::{finite_gradients, finite_states};
 use crate::scan::scanned;
 use crate::{Error, Float, Mode};
 use map::Kind;
+
+/// In messages.
+const NAME: &str = "permutation-diagonal";
 
 /// The recurrence of `hidden` states and `matrices` in the dictionary.
 ///
@@ -80,13 +84,20 @@ use map::Kind;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PermutationDiagonal {
-    hidden: usize,
-    matrices: usize,
-    diagonal: Diagonal,
-    one_hot: OneHot,
-    input: bool,
-    mode: Mode,
-    chunk: usize,
+    /// The number of states `H`.
+    pub hidden: usize,
+    /// The number of matrices `K` in the dictionary.
+    pub matrices: usize,
+    /// The range of the diagonal.
+    pub diagonal: Diagonal,
+    /// The lines that have one entry each.
+    pub one_hot: OneHot,
+    /// Whether there is an input `b_t`, the last numbers of a row.
+    pub input: bool,
+    /// The order of computation.
+    pub mode: Mode,
+    /// The steps of a chunk of the parallel mode, at least 1.
+    pub chunk: usize,
 }
 
 impl PermutationDiagonal {
@@ -95,58 +106,9 @@ impl PermutationDiagonal {
         Self { hidden, matrices, diagonal, one_hot: OneHot::Columns, input: false, mode: Mode::default(), chunk: 256 }
     }
 
-    /// Selects the lines that have one entry each.
-    #[must_use]
-    pub fn with_one_hot(self, one_hot: OneHot) -> Self {
-        Self { one_hot, ..self }
-    }
-
-    /// Adds an input `b_t`, the last numbers of a row.
-    #[must_use]
-    pub fn with_input(self) -> Self {
-        Self { input: true, ..self }
-    }
-
-    /// Selects the order of computation.
-    #[must_use]
-    pub fn with_mode(self, mode: Mode) -> Self {
-        Self { mode, ..self }
-    }
-
-    /// Sets the number of steps of a chunk of the parallel mode, at least 1.
-    #[must_use]
-    pub fn with_chunk(self, chunk: usize) -> Self {
-        Self { chunk: chunk.max(1), ..self }
-    }
-
-    /// The number of states `H`.
-    pub fn hidden(&self) -> usize {
-        self.hidden
-    }
-
-    /// The number of matrices `K` in the dictionary.
-    pub fn matrices(&self) -> usize {
-        self.matrices
-    }
-
-    /// The diagonal.
-    pub fn diagonal(&self) -> Diagonal {
-        self.diagonal
-    }
-
-    /// The lines that have one entry each.
-    pub fn one_hot(&self) -> OneHot {
-        self.one_hot
-    }
-
     /// The lines with one entry, and the numbers, of all matrices.
     fn kind(&self) -> Kind {
         Kind { one_hot: self.one_hot, numbers: self.diagonal.numbers() }
-    }
-
-    /// Whether there is a `b_t`.
-    pub fn has_input(&self) -> bool {
-        self.input
     }
 
     /// The real numbers of a state: `H`, or of complex ones the real parts and then the imaginary parts.
@@ -180,7 +142,7 @@ impl PermutationDiagonal {
     pub fn forward<T: Float>(&self, input: &Input<'_, T>) -> Result<Vec<T>, Error> {
         self.check("the permutation-diagonal recurrence", input)?;
         let states = T::permutation_forward(self, input);
-        self.check_states(input, &states)?;
+        finite_states(NAME, &states, input.length, self.width())?;
         Ok(states)
     }
 
@@ -194,7 +156,8 @@ impl PermutationDiagonal {
         self.check_rows(operation, "the array of states", input, states)?;
         self.check_rows(operation, "the gradient", input, gradient)?;
         let gradients = T::permutation_backward(self, input, states, gradient);
-        self.check_gradients(input, &gradients)?;
+        finite_gradients(NAME, input.batch, &[&gradients.control, &gradients.initial])?;
+        finite_gradients(NAME, 1, &[&gradients.dictionary])?;
         Ok(gradients)
     }
 }
@@ -205,17 +168,17 @@ mod tests {
 
     #[test]
     fn the_plan_follows_from_the_shapes() {
-        let recurrence = PermutationDiagonal::new(3, 2, Diagonal::Real).with_chunk(16);
+        let recurrence = PermutationDiagonal { chunk: 16, ..PermutationDiagonal::new(3, 2, Diagonal::Real) };
         assert_eq!([recurrence.plan(1, 63), recurrence.plan(1, 64), recurrence.plan(8, 64)], [63, 16, 64]);
-        assert_eq!(recurrence.with_mode(Mode::Recurrent).plan(1, 64), 64);
-        assert_eq!(recurrence.with_mode(Mode::Parallel).plan(100, 64), 16);
+        assert_eq!(PermutationDiagonal { mode: Mode::Recurrent, ..recurrence }.plan(1, 64), 64);
+        assert_eq!(PermutationDiagonal { mode: Mode::Parallel, ..recurrence }.plan(100, 64), 16);
     }
 
     #[test]
     fn rows_by_diagonal() {
         let columns = |diagonal| {
             let recurrence = PermutationDiagonal::new(5, 3, diagonal);
-            [recurrence.width(), recurrence.columns(), recurrence.with_input().columns()]
+            [recurrence.width(), recurrence.columns(), PermutationDiagonal { input: true, ..recurrence }.columns()]
         };
         assert_eq!(columns(Diagonal::One), [5, 3, 8]);
         assert_eq!(columns(Diagonal::Real), [5, 8, 13]);

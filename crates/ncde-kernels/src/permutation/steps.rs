@@ -1,5 +1,4 @@
-//! Steps of a series forwards and backwards, and the three phases of the scan over chunks: each chunk's product and its end from zero; the state at the
-//! start of each chunk, one after another; each chunk again, from its start. In reverse the same, from the last chunk to the first.
+//! Steps of a series forwards and backwards, and the scan over chunks.
 
 use std::ops::Range;
 
@@ -8,7 +7,7 @@ use rayon::prelude::*;
 
 use super::choice::{Choices, Chosen, ReverseChoices};
 use super::{Diagonal, Gradients, Input, OneHot, PermutationDiagonal};
-use crate::scan::cut_mut;
+use crate::chunks::{self, Chunk, add, carry, chunks, cut_mut, sum_rows};
 
 /// The most parts in which the gradient of the dictionary is summed; they are added in order, so results do not depend on threads.
 const MAX_SHARDS: usize = 16;
@@ -80,13 +79,13 @@ impl PermutationDiagonal {
 
 /// The product of the matrices of a chunk, and its end from zero.
 #[derive(Clone)]
-struct Chunk<T> {
+struct Product<T> {
     at: Vec<u32>,
     scale: Vec<T>,
     end: Vec<T>,
 }
 
-impl<T: Float> Chunk<T> {
+impl<T: Float> Product<T> {
     fn identity(spec: &PermutationDiagonal) -> Self {
         let mut scale = vec![T::ZERO; spec.width()];
         scale[..spec.hidden].fill(T::ONE);
@@ -107,7 +106,7 @@ impl<'a, T: Float> Walk<'a, T> {
     /// The matrix of a step.
     fn map(&self, row: usize) -> (&[u32], &[T]) {
         let (hidden, width) = (self.spec.hidden, self.spec.width());
-        (&self.choices.at[self.choices.of[row] as usize * hidden..][..hidden], &self.scale[row * width..][..width])
+        (&self.choices.at[self.choices.map_of_step[row] as usize * hidden..][..hidden], &self.scale[row * width..][..width])
     }
 
     /// `out = A h + b`.
@@ -119,27 +118,26 @@ impl<'a, T: Float> Walk<'a, T> {
         self.spec.kind().apply(self.map(row), h, out);
     }
 
-    /// The states after some steps of a series.
-    fn run(&self, series: usize, steps: Range<usize>, start: &[T], states: &mut [T]) {
+    /// The rows of a chunk's steps, of all steps in order.
+    fn rows(&self, chunk: Chunk) -> Range<usize> {
+        let row = chunk.b * self.input.length;
+        row + chunk.first..row + chunk.end
+    }
+
+    /// The states after the steps of a chunk.
+    fn run(&self, chunk: Chunk, start: &[T], states: &mut [T]) {
         let mut before = start;
-        for (t, state) in steps.zip(states.chunks_exact_mut(start.len())) {
-            self.step(series * self.input.length + t, before, state);
+        for (row, state) in self.rows(chunk).zip(states.chunks_exact_mut(start.len())) {
+            self.step(row, before, state);
             before = state;
         }
     }
 
-    /// The steps of a chunk, without those past the end of its series.
-    fn steps(&self, series: usize, chunk: usize, size: usize) -> Range<usize> {
-        let length = self.input.steps(series);
-        (chunk * size).min(length)..((chunk + 1) * size).min(length)
-    }
-
     /// The product of a chunk and its end from zero.
-    fn chunk(&self, series: usize, steps: Range<usize>) -> Chunk<T> {
-        let mut product = Chunk::identity(self.spec);
+    fn product(&self, chunk: Chunk) -> Product<T> {
+        let mut product = Product::identity(self.spec);
         let mut next = product.clone();
-        for t in steps {
-            let row = series * self.input.length + t;
+        for row in self.rows(chunk) {
             self.spec.kind().product(self.map(row), (&product.at, &product.scale), (&mut next.at, &mut next.scale));
             self.step(row, &product.end, &mut next.end);
             std::mem::swap(&mut product, &mut next);
@@ -148,12 +146,11 @@ impl<'a, T: Float> Walk<'a, T> {
     }
 
     /// The product of a chunk, and the gradient of its first state if that of the state after it is zero.
-    fn chunk_back(&self, series: usize, steps: Range<usize>, gradient: &[T]) -> Chunk<T> {
+    fn product_back(&self, chunk: Chunk, gradient: &[T]) -> Product<T> {
         let (width, kind) = (self.spec.width(), self.spec.kind());
-        let mut product = Chunk::identity(self.spec);
+        let mut product = Product::identity(self.spec);
         let mut next = product.clone();
-        for t in steps.rev() {
-            let row = series * self.input.length + t;
+        for row in self.rows(chunk).rev() {
             kind.product((&product.at, &product.scale), self.map(row), (&mut next.at, &mut next.scale));
             std::mem::swap(&mut product.at, &mut next.at);
             std::mem::swap(&mut product.scale, &mut next.scale);
@@ -168,38 +165,24 @@ impl<'a, T: Float> Walk<'a, T> {
 /// The states after each step; the input has been checked.
 pub(crate) fn forward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>) -> Vec<T> {
     let (walk, width) = (Walk::new(spec, input), spec.width());
-    let (series, size) = (input.length * width, spec.plan(input.batch, input.length));
-    let chunks = input.length.div_ceil(size);
-    let starts = if chunks == 1 {
-        input.initial.to_vec()
+    let (size, steps) = (spec.plan(input.batch, input.length), |b| input.steps(b));
+    let chunks = chunks(input.batch, size, steps);
+    let initial = |b: usize| input.initial[b * width..][..width].to_vec();
+    let starts: Vec<Vec<T>> = if size >= input.length {
+        (0..input.batch).map(initial).collect()
     } else {
-        let all: Vec<Chunk<T>> = (0..input.batch * chunks)
-            .into_par_iter()
-            .map(|i| walk.chunk(i / chunks, walk.steps(i / chunks, i % chunks, size)))
-            .collect();
-        let mut starts = Vec::with_capacity(input.batch * chunks * width);
-        for (series_chunks, initial) in all.chunks_exact(chunks).zip(input.initial.chunks_exact(width)) {
-            let mut carry = initial.to_vec();
-            for Chunk { at, scale, end } in series_chunks {
-                starts.extend_from_slice(&carry);
-                let mut next = end.clone();
-                spec.kind().apply((at, scale), &carry, &mut next);
-                carry = next;
-            }
-        }
-        starts
+        let products: Vec<Product<T>> = chunks.par_iter().map(|&chunk| walk.product(chunk)).collect();
+        carry(&chunks, 0..chunks.len(), initial, |i, h| {
+            let Product { at, scale, end } = &products[i];
+            let mut next = end.clone();
+            spec.kind().apply((at, scale), h, &mut next);
+            next
+        })
     };
-    let mut states = vec![T::ZERO; input.batch * series];
-    let pieces = cut_mut(&mut states, series, size * width);
-    pieces.into_par_iter().zip(starts.par_chunks_exact(width)).enumerate().for_each(|(i, (states, start))| {
-        let steps = walk.steps(i / chunks, i % chunks, size);
-        walk.run(i / chunks, steps, start, states);
-    });
-    for (b, states) in states.chunks_exact_mut(series).enumerate() {
-        let used = input.steps(b) * width;
-        let (known, past) = states.split_at_mut(used);
-        past.chunks_exact_mut(width).for_each(|state| state.copy_from_slice(&known[used - width..]));
-    }
+    let mut states = vec![T::ZERO; input.batch * input.length * width];
+    let parts: Vec<_> = cut_mut(&mut states, [input.length, width], size, steps).collect();
+    parts.into_par_iter().zip(&chunks).zip(&starts).for_each(|((states, &chunk), start)| walk.run(chunk, start, states));
+    chunks::repeat_last(&mut states, [input.length, width], steps);
     states
 }
 
@@ -214,45 +197,32 @@ struct Filled<'a, T> {
 /// The gradients; the input has been checked.
 pub(crate) fn backward<T: Float>(spec: &PermutationDiagonal, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
     let (walk, width) = (Walk::new(spec, input), spec.width());
-    let (series, size) = (input.length * width, spec.plan(input.batch, input.length));
-    let chunks = input.length.div_ceil(size);
+    let (size, steps) = (spec.plan(input.batch, input.length), |b| input.steps(b));
+    let (chunks, series) = (chunks(input.batch, size, steps), input.length * width);
     // Past the end of a series its last state is repeated, so those gradients belong to it.
-    let last = |b: usize| {
-        let mut sum = vec![T::ZERO; width];
-        for w in gradient[b * series..(b + 1) * series].chunks_exact(width).skip(input.steps(b)) {
-            sum.iter_mut().zip(w).for_each(|(sum, &w)| *sum += w);
-        }
-        sum
-    };
-    let mut carries = vec![T::ZERO; input.batch * chunks * width];
-    if chunks == 1 {
-        carries.par_chunks_exact_mut(width).enumerate().for_each(|(b, carry)| carry.copy_from_slice(&last(b)));
+    let last = |b: usize| sum_rows(&gradient[b * series + input.steps(b) * width..(b + 1) * series], width);
+    let mut carries: Vec<Vec<T>> = if size >= input.length {
+        (0..input.batch).into_par_iter().map(last).collect()
     } else {
-        let all: Vec<Chunk<T>> = (0..input.batch * chunks)
-            .into_par_iter()
-            .map(|i| walk.chunk_back(i / chunks, walk.steps(i / chunks, i % chunks, size), gradient))
-            .collect();
-        for (b, carries) in carries.chunks_exact_mut(chunks * width).enumerate() {
-            let (mut carry, mut next) = (last(b), vec![T::ZERO; width]);
-            for (Chunk { at, scale, end }, place) in
-                all[b * chunks..(b + 1) * chunks].iter().zip(carries.chunks_exact_mut(width)).rev()
-            {
-                place.copy_from_slice(&carry);
-                spec.kind().adjoint((at, scale), &carry, &mut next);
-                carry.iter_mut().zip(next.iter().zip(end)).for_each(|(carry, (&next, &end))| *carry = next + end);
-            }
-        }
-    }
+        let products: Vec<Product<T>> = chunks.par_iter().map(|&chunk| walk.product_back(chunk, gradient)).collect();
+        carry(&chunks, (0..chunks.len()).rev(), last, |i, g| {
+            let Product { at, scale, end } = &products[i];
+            let mut next = vec![T::ZERO; width];
+            spec.kind().adjoint((at, scale), g, &mut next);
+            add(&mut next, end);
+            next
+        })
+    };
     let zeros = || vec![T::ZERO; input.batch * series];
     let (mut g, mut lines, mut d_scale) = (zeros(), zeros(), zeros());
-    let piece = size * width;
-    let (gs, ls, ds) = (cut_mut(&mut g, series, piece), cut_mut(&mut lines, series, piece), cut_mut(&mut d_scale, series, piece));
-    let all = gs.into_par_iter().zip(ls).zip(ds).zip(carries.par_chunks_exact_mut(width)).enumerate();
-    all.for_each(|(i, (((g, lines), d_scale), r))| {
-        let (b, steps) = (i / chunks, walk.steps(i / chunks, i % chunks, size));
-        walk.reverse(b, steps, states, gradient, r, &mut Filled { g, lines, d_scale });
+    let [gs, ls, ds] =
+        [&mut g, &mut lines, &mut d_scale].map(|values| cut_mut(values, [input.length, width], size, steps).collect::<Vec<_>>());
+    let all = gs.into_par_iter().zip(ls).zip(ds).zip(&mut carries).zip(&chunks);
+    all.for_each(|((((g, lines), d_scale), r), &chunk)| {
+        walk.reverse(chunk, states, gradient, r, &mut Filled { g, lines, d_scale });
     });
-    let initial = carries.chunks_exact(chunks * width).flat_map(|carries| &carries[..width]).copied().collect();
+    let firsts = chunks.iter().zip(carries).filter(|(chunk, _)| chunk.first == 0);
+    let initial = firsts.flat_map(|(_, carry)| carry).collect();
     let mut control = vec![T::ZERO; input.control.len()];
     let rows = control.par_chunks_exact_mut(input.length * spec.columns()).zip(d_scale.par_chunks_exact(series));
     rows.zip(g.par_chunks_exact(series)).enumerate().for_each(|(series, ((d_control, d_scale), g))| {
@@ -283,10 +253,10 @@ impl<T: Float> Walk<'_, T> {
     }
 
     /// The reverse pass of a chunk; `r` goes from the gradient of the state after it to that of the state before it.
-    fn reverse(&self, series: usize, steps: Range<usize>, states: &[T], gradient: &[T], r: &mut [T], filled: &mut Filled<'_, T>) {
-        let (width, kind, first) = (self.spec.width(), self.spec.kind(), steps.start);
-        for t in steps.rev() {
-            let (row, numbers) = (series * self.input.length + t, (t - first) * width..(t - first + 1) * width);
+    fn reverse(&self, chunk: Chunk, states: &[T], gradient: &[T], r: &mut [T], filled: &mut Filled<'_, T>) {
+        let (width, kind) = (self.spec.width(), self.spec.kind());
+        for (i, row) in self.rows(chunk).enumerate().rev() {
+            let numbers = i * width..(i + 1) * width;
             let before = self.before(states, row);
             let (g, w) = (&mut filled.g[numbers.clone()], &gradient[row * width..][..width]);
             g.iter_mut().zip(w.iter().zip(&*r)).for_each(|(g, (&w, &r))| *g = w + r);
@@ -304,7 +274,7 @@ impl<T: Float> Walk<'_, T> {
         let mut rows = vec![Vec::new(); self.choices.steps.len()];
         for b in 0..input.batch {
             for row in b * input.length..b * input.length + input.steps(b) {
-                rows[self.choices.of[row] as usize].push(row);
+                rows[self.choices.map_of_step[row] as usize].push(row);
             }
         }
         let shards = shards(&rows.iter().map(|rows| rows.len() + 1).collect::<Vec<_>>());

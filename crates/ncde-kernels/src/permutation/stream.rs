@@ -1,18 +1,16 @@
 //! One step at a time: `h <- A h + b`.
 
-use ncde_simd::dispatch_for;
-
-use super::PermutationDiagonal;
-use super::choice::{ChoiceScratch, Choose};
-use crate::error::{finite, row_is_finite, want};
+use super::choice::{Mixing, Workspace};
+use super::{NAME, PermutationDiagonal};
+use crate::error::{finite, row_is_finite, want, want_some};
 use crate::{Error, Float};
 
 /// The recurrence with its dictionary, one step at a time.
 #[derive(Debug, Clone)]
-pub struct Stream<T> {
+pub struct Stream<T: ncde_simd::Float> {
     spec: PermutationDiagonal,
-    dictionary: Vec<T>,
-    scratch: ChoiceScratch<T>,
+    dictionary: Mixing<T>,
+    workspace: Workspace<T>,
     at: Vec<u32>,
     scale: Vec<T>,
     next: Vec<T>,
@@ -26,19 +24,13 @@ impl<T: Float> Stream<T> {
     pub fn new(spec: PermutationDiagonal, dictionary: &[T]) -> Result<Self, Error> {
         let operation = "the permutation-diagonal stream";
         let (hidden, matrices) = (spec.hidden, spec.matrices);
-        for (what, size) in [("number of states", hidden), ("number of matrices", matrices)] {
-            if size == 0 {
-                return Err(Error::Empty { operation, what });
-            }
-        }
-        want(operation, "the dictionary", dictionary.len(), spec.dictionary(), || {
-            format!("{matrices} matrices of {hidden} x {hidden}")
-        })?;
+        want_some(operation, &[("number of states", hidden), ("number of matrices", matrices)])?;
+        spec.check_dictionary(operation, dictionary)?;
         finite(operation, "the dictionary", dictionary, |i| format!("place {i}"))?;
         Ok(Self {
             spec,
-            dictionary: dictionary.to_vec(),
-            scratch: ChoiceScratch::new(&spec),
+            dictionary: Mixing::new(&spec, dictionary),
+            workspace: Workspace::default(),
             at: vec![0; hidden],
             scale: vec![T::ZERO; spec.width()],
             next: vec![T::ZERO; spec.width()],
@@ -56,7 +48,7 @@ impl<T: Float> Stream<T> {
         finite(operation, "the control", control, |i| format!("column {i}"))?;
         T::permutation_push(self, state, control, dt);
         if !row_is_finite(&self.next) {
-            return Err(Error::Exploded { structure: "permutation-diagonal", step: 0, series: 0 });
+            return Err(Error::Exploded { structure: NAME, step: 0, series: 0 });
         }
         state.copy_from_slice(&self.next);
         Ok(())
@@ -65,10 +57,10 @@ impl<T: Float> Stream<T> {
 
 /// The next state.
 pub(crate) fn push<T: ncde_simd::Float>(stream: &mut Stream<T>, state: &[T], control: &[T], dt: f64) {
-    let Stream { spec, dictionary, scratch, at, scale, next } = stream;
+    let Stream { spec, dictionary, workspace, at, scale, next } = stream;
     let (scores, rest) = control.split_at(spec.matrices);
     let (raw, affine) = rest.split_at(spec.diagonal.raw(spec.hidden));
-    dispatch_for::<T, _>(Choose { dictionary, scores, scratch, at });
+    dictionary.choose(&[scores], workspace, at);
     spec.diagonal.scale(raw, dt, scale);
     match spec.input {
         true => next.copy_from_slice(affine),

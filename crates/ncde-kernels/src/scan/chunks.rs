@@ -1,10 +1,11 @@
-//! Kernels over consecutive steps of one series, and the three phases of the scan over chunks.
+//! Kernels over consecutive steps of one series, and the scan over chunks.
 
 use ncde_simd::{Float, Kernel, Simd, dispatch_for};
 use rayon::prelude::*;
 
-use super::rows::{advance, gather, gather_back, retreat};
+use super::rows::{Advance, Gather, GatherBack, Retreat, along};
 use super::{Gradients, Input, Numbers, Scan};
+use crate::chunks::{carry, chunks, cut_mut};
 
 /// `h_t = a_t h_{t-1} + b_t` from `start`, the state before the first of these steps.
 struct Forward<'a, T> {
@@ -24,31 +25,8 @@ impl<T: Float> Kernel for Forward<'_, T> {
         let mut before = start;
         let rows = a.chunks_exact(row).zip(b.chunks_exact(row));
         for ((a, b), state) in rows.zip(states.chunks_exact_mut(row)) {
-            advance(simd, numbers, [a, before, b], state);
+            along(simd, numbers, Advance, [a, before, b], [&mut *state]);
             before = state;
-        }
-    }
-}
-
-/// The product of all `a` and the last state from zero.
-struct Ends<'a, T> {
-    numbers: Numbers,
-    a: &'a [T],
-    b: &'a [T],
-    /// The state, then the product.
-    ends: &'a mut [T],
-}
-
-impl<T: Float> Kernel for Ends<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { numbers, a, b, ends } = self;
-        let row = ends.len() / 2;
-        let (h, p) = ends.split_at_mut(row);
-        one(numbers, p);
-        for (a, b) in a.chunks_exact(row).zip(b.chunks_exact(row)) {
-            gather(simd, numbers, [a, b], [&mut *h, &mut *p]);
         }
     }
 }
@@ -76,138 +54,108 @@ impl<T: Float> Kernel for Backward<'_, T> {
             let step = t * row..(t + 1) * row;
             let before = if t == 0 { start } else { &states[step.start - row..step.start] };
             let outputs = [&mut *r, &mut da[step.clone()], &mut db[step.clone()]];
-            retreat(simd, numbers, [&gradient[step.clone()], &a[step], before], outputs);
+            along(simd, numbers, Retreat, [&gradient[step.clone()], &a[step], before], outputs);
         }
     }
 }
 
-/// The product of all `conj(a)`, and the gradient of the first state if that of the last one is zero.
-struct EndsBack<'a, T> {
-    numbers: Numbers,
-    a: &'a [T],
-    gradient: &'a [T],
-    /// The gradient of the first state, then the product.
-    ends: &'a mut [T],
-}
-
-impl<T: Float> Kernel for EndsBack<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { numbers, a, gradient, ends } = self;
-        let row = ends.len() / 2;
-        let (r, p) = ends.split_at_mut(row);
-        one(numbers, p);
-        for (a, w) in a.chunks_exact(row).zip(gradient.chunks_exact(row)).rev() {
-            gather_back(simd, numbers, [w, a], [&mut *r, &mut *p]);
-        }
-    }
-}
-
-/// The order in which chunks are combined.
+/// The direction in which steps are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    FirstToLast,
-    LastToFirst,
+enum Direction {
+    Forward,
+    Reverse,
 }
 
-/// `carry <- product carry + end` over all chunks of one series; each end is replaced by the carry into its chunk.
-struct Carry<'a, T> {
+/// The state after some steps from zero, and the product of all `a`. In reverse, where `b` is the gradient: the gradient of the state before
+/// them if that of the state after them is zero, and the product of all `conj(a)`.
+struct Flow<'a, T> {
     numbers: Numbers,
-    order: Order,
-    carry: &'a mut [T],
-    ends: &'a mut [T],
+    direction: Direction,
+    a: &'a [T],
+    b: &'a [T],
+    row: usize,
 }
 
-impl<T: Float> Kernel for Carry<'_, T> {
-    type Output = ();
+impl<T: Float> Kernel for Flow<'_, T> {
+    type Output = [Vec<T>; 2];
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { numbers, order, carry, ends } = self;
-        let row = carry.len();
-        let chunks = ends.len() / (2 * row);
-        let mut next = vec![T::ZERO; row];
-        for i in 0..chunks {
-            let i = if order == Order::FirstToLast { i } else { chunks - 1 - i };
-            let (end, product) = ends[2 * i * row..2 * (i + 1) * row].split_at_mut(row);
-            advance(simd, numbers, [product, carry, end], &mut next);
-            end.copy_from_slice(carry);
-            carry.copy_from_slice(&next);
+    fn run<S: Simd>(self, simd: S) -> [Vec<T>; 2] {
+        let Self { numbers, direction, a, b, row } = self;
+        let (mut end, mut product) = (vec![T::ZERO; row], vec![T::ZERO; row]);
+        product[..row / numbers.parts()].fill(T::ONE);
+        let rows = a.chunks_exact(row).zip(b.chunks_exact(row));
+        match direction {
+            Direction::Forward => {
+                for (a, b) in rows {
+                    along(simd, numbers, Gather, [a, b], [&mut end, &mut product]);
+                }
+            }
+            Direction::Reverse => {
+                for (a, w) in rows.rev() {
+                    along(simd, numbers, GatherBack, [w, a], [&mut end, &mut product]);
+                }
+            }
         }
+        [end, product]
     }
 }
 
-/// A row of ones.
-#[inline(always)]
-fn one<T: Float>(numbers: Numbers, row: &mut [T]) {
-    let width = row.len() / numbers.parts();
-    row[..width].fill(T::ONE);
-    row[width..].fill(T::ZERO);
+impl Scan {
+    /// The value each chunk starts with, from that of the first chunk of each series.
+    fn starts<T: Float>(&self, direction: Direction, shape: [usize; 2], [a, b]: [&[&[T]]; 2], first: &[T]) -> Vec<Vec<T>> {
+        let ([batch, length], numbers, row) = (shape, self.numbers, self.row());
+        let size = self.plan(batch, length);
+        let start = |series: usize| first[series * row..(series + 1) * row].to_vec();
+        if size == length {
+            return (0..batch).map(start).collect();
+        }
+        let flow = |(&a, &b): (&&[T], &&[T])| dispatch_for::<T, _>(Flow { numbers, direction, a, b, row });
+        let flows: Vec<[Vec<T>; 2]> = a.par_iter().zip(b).map(flow).collect();
+        let next = |i: usize, before: &Vec<T>| {
+            let ([end, product], mut next) = (&flows[i], vec![T::ZERO; row]);
+            dispatch_for::<T, _>(Forward { numbers, a: product, b: end, start: before, states: &mut next });
+            next
+        };
+        let chunks = chunks(batch, size, |_| length);
+        match direction {
+            Direction::Forward => carry(&chunks, 0..chunks.len(), start, next),
+            Direction::Reverse => carry(&chunks, (0..chunks.len()).rev(), start, next),
+        }
+    }
+
+    /// An array by chunks of each series, of which the last may be shorter.
+    fn cut<'a, T>(&self, [batch, length]: [usize; 2], values: &'a [T]) -> Vec<&'a [T]> {
+        let (row, size) = (self.row(), self.plan(batch, length));
+        values.chunks_exact(length * row).flat_map(|series| series.chunks(size * row)).collect()
+    }
 }
 
 /// The states after each step; the input has been checked.
 pub(crate) fn forward<T: Float>(scan: &Scan, input: &Input<'_, T>) -> Vec<T> {
-    let (row, numbers) = (scan.row(), scan.numbers);
-    let &Input { batch, length, a, b, initial } = input;
-    let series = length * row;
-    let chunk = scan.plan(batch, length) * row;
-    let mut states = vec![T::ZERO; batch * series];
-    if chunk == series {
-        let all = states.par_chunks_exact_mut(series).zip(a.par_chunks_exact(series)).zip(b.par_chunks_exact(series));
-        all.zip(initial.par_chunks_exact(row))
-            .for_each(|(((states, a), b), start)| dispatch_for::<T, _>(Forward { numbers, a, b, start, states }));
-        return states;
-    }
-    let chunks = series.div_ceil(chunk);
-    let mut ends = vec![T::ZERO; batch * chunks * 2 * row];
-    let pieces = |values| cut(values, series, chunk);
-    let (a, b) = (pieces(a), pieces(b));
-    let all = ends.par_chunks_exact_mut(2 * row).zip(&a).zip(&b);
-    all.for_each(|((ends, a), b)| dispatch_for::<T, _>(Ends { numbers, a, b, ends }));
-    let mut carry = initial.to_vec();
-    let all = ends.par_chunks_exact_mut(chunks * 2 * row).zip(carry.par_chunks_exact_mut(row));
-    all.for_each(|(ends, carry)| dispatch_for::<T, _>(Carry { numbers, order: Order::FirstToLast, carry, ends }));
-    let all = cut_mut(&mut states, series, chunk).into_par_iter().zip(&a).zip(&b).zip(ends.par_chunks_exact(2 * row));
-    all.for_each(|(((states, a), b), ends)| dispatch_for::<T, _>(Forward { numbers, a, b, start: &ends[..row], states }));
+    let (row, numbers, shape) = (scan.row(), scan.numbers, [input.batch, input.length]);
+    let (a, b) = (scan.cut(shape, input.a), scan.cut(shape, input.b));
+    let starts = scan.starts(Direction::Forward, shape, [&a, &b], input.initial);
+    let mut states = vec![T::ZERO; input.a.len()];
+    let parts: Vec<_> = cut_mut(&mut states, [input.length, row], scan.plan(shape[0], shape[1]), |_| input.length).collect();
+    let all = parts.into_par_iter().zip(&a).zip(&b).zip(&starts);
+    all.for_each(|(((states, a), b), start)| dispatch_for::<T, _>(Forward { numbers, a, b, start, states }));
     states
 }
 
 /// The gradients; the input has been checked.
 pub(crate) fn backward<T: Float>(scan: &Scan, input: &Input<'_, T>, states: &[T], gradient: &[T]) -> Gradients<T> {
-    let (row, numbers) = (scan.row(), scan.numbers);
-    let &Input { batch, length, a, initial, .. } = input;
-    let series = length * row;
-    let chunk = scan.plan(batch, length) * row;
-    let chunks = series.div_ceil(chunk);
-    let (mut da, mut db) = (vec![T::ZERO; batch * series], vec![T::ZERO; batch * series]);
-    let mut carry = vec![T::ZERO; batch * row];
-    let mut ends = vec![T::ZERO; batch * chunks * 2 * row];
-    let pieces = |values| cut(values, series, chunk);
-    let (a, w, h) = (pieces(a), pieces(gradient), pieces(states));
-    if chunks > 1 {
-        let all = ends.par_chunks_exact_mut(2 * row).zip(&a).zip(&w);
-        all.for_each(|((ends, a), gradient)| dispatch_for::<T, _>(EndsBack { numbers, a, gradient, ends }));
-        let all = ends.par_chunks_exact_mut(chunks * 2 * row).zip(carry.par_chunks_exact_mut(row));
-        all.for_each(|(ends, carry)| dispatch_for::<T, _>(Carry { numbers, order: Order::LastToFirst, carry, ends }));
-    }
-    let (das, dbs) = (cut_mut(&mut da, series, chunk), cut_mut(&mut db, series, chunk));
-    let all = ends.par_chunks_exact_mut(2 * row).enumerate().zip(das).zip(dbs);
-    all.for_each(|(((i, ends), da), db)| {
+    let (row, numbers, shape) = (scan.row(), scan.numbers, [input.batch, input.length]);
+    let (a, w, h) = (scan.cut(shape, input.a), scan.cut(shape, gradient), scan.cut(shape, states));
+    let mut carries = scan.starts(Direction::Reverse, shape, [&a, &w], &vec![T::ZERO; input.initial.len()]);
+    let (mut da, mut db) = (vec![T::ZERO; states.len()], vec![T::ZERO; states.len()]);
+    let (per_series, size) = (a.len() / input.batch, scan.plan(shape[0], shape[1]));
+    let [das, dbs] = [&mut da, &mut db].map(|d| cut_mut(d, [input.length, row], size, |_| input.length).collect::<Vec<_>>());
+    carries.par_iter_mut().enumerate().zip(das).zip(dbs).for_each(|(((i, r), da), db)| {
         // The state before a chunk is the last of the chunk before it, or the initial one.
-        let (b, first) = (i / chunks, i % chunks == 0);
-        let start = if first { &initial[b * row..(b + 1) * row] } else { &h[i - 1][h[i - 1].len() - row..] };
-        dispatch_for::<T, _>(Backward { numbers, a: a[i], start, states: h[i], gradient: w[i], r: &mut ends[..row], da, db });
+        let (b, first) = (i / per_series, i % per_series == 0);
+        let start = if first { &input.initial[b * row..(b + 1) * row] } else { &h[i - 1][h[i - 1].len() - row..] };
+        dispatch_for::<T, _>(Backward { numbers, a: a[i], start, states: h[i], gradient: w[i], r, da, db });
     });
-    let initial = ends.chunks_exact(chunks * 2 * row).flat_map(|ends| &ends[..row]).copied().collect();
+    let initial = carries.into_iter().step_by(per_series).flatten().collect();
     Gradients { a: da, b: db, initial }
-}
-
-/// Chunks of each series; the last one of a series may be shorter.
-fn cut<T>(values: &[T], series: usize, chunk: usize) -> Vec<&[T]> {
-    values.chunks_exact(series).flat_map(|series| series.chunks(chunk)).collect()
-}
-
-/// As [`cut`], to write to.
-pub(crate) fn cut_mut<T>(values: &mut [T], series: usize, chunk: usize) -> Vec<&mut [T]> {
-    values.chunks_exact_mut(series).flat_map(|series| series.chunks_mut(chunk)).collect()
 }

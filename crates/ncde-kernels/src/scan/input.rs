@@ -4,7 +4,7 @@ use ncde_simd::Float;
 
 use super::{Numbers, Scan};
 use crate::Error;
-use crate::error::{finite, first_not_finite, want};
+use crate::error::{finite, want, want_some};
 
 /// The arrays of one call, the last index running fastest; complex rows hold their real parts, then their imaginary parts.
 #[derive(Debug, Clone, Copy)]
@@ -32,18 +32,11 @@ pub struct Gradients<T> {
     pub initial: Vec<T>,
 }
 
-/// In messages.
-const NAME: &str = "elementwise";
-
 impl Scan {
     /// Checks the input.
     pub(super) fn check<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let &Input { batch, length, a, b, initial } = input;
-        for (what, size) in [("size", batch), ("length", length), ("width", self.width)] {
-            if size == 0 {
-                return Err(Error::Empty { operation, what });
-            }
-        }
+        want_some(operation, &[("size", batch), ("length", length), ("width", self.width)])?;
         let row = self.row();
         want(operation, "the initial state", initial.len(), batch * row, || format!("batch {batch} x {}", self.meaning()))?;
         self.check_rows(operation, "a", input, a)?;
@@ -82,23 +75,5 @@ impl Scan {
             Numbers::Real => format!("{} numbers", self.width),
             Numbers::Complex => format!("{} complex numbers of 2 parts", self.width),
         }
-    }
-
-    /// The first step whose state is not finite, as an error.
-    pub(super) fn check_states<T: Float>(&self, input: &Input<'_, T>, states: &[T]) -> Result<(), Error> {
-        match first_not_finite(states) {
-            None => Ok(()),
-            Some(i) => {
-                let row = i / self.row();
-                Err(Error::Exploded { structure: NAME, step: row % input.length, series: row / input.length })
-            }
-        }
-    }
-
-    /// The first series whose gradient is not finite, as an error.
-    pub(super) fn check_gradients<T: Float>(&self, input: &Input<'_, T>, gradients: &Gradients<T>) -> Result<(), Error> {
-        let arrays = [&gradients.a, &gradients.b, &gradients.initial];
-        let series = arrays.iter().filter_map(|array| first_not_finite(array).map(|i| i / (array.len() / input.batch))).min();
-        series.map_or(Ok(()), |series| Err(Error::GradientExploded { structure: NAME, series }))
     }
 }

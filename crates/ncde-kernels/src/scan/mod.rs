@@ -14,15 +14,7 @@
 //!
 //! (The gradient of a complex number holds the derivatives in its real and its imaginary part.)
 //!
-//! The parallel mode cuts the steps into chunks, in three phases: each chunk's product of `a` and its end from zero; the state at the
-//! start of each chunk, one after another; each chunk again, from its start. It reads everything twice, so that it pays for few long
-//! series only.
-//!
-//! | file | what it holds |
-//! | --- | --- |
-//! | `input` | the arrays and their checks |
-//! | `rows` | one step, forward and reverse, along registers |
-//! | `chunks` | the kernels over a chunk, and the three phases |
+//! The parallel mode is a scan over chunks. It reads everything twice, so that it pays for few long series only.
 
 mod chunks;
 mod input;
@@ -30,9 +22,13 @@ mod rows;
 
 pub use input::{Gradients, Input};
 
-pub(crate) use chunks::{backward, cut_mut, forward};
+pub(crate) use chunks::{backward, forward};
 
+use crate::error::{finite_gradients, finite_states};
 use crate::{Error, Float, Mode};
+
+/// In messages.
+const NAME: &str = "elementwise";
 
 /// The number type of a recurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +54,7 @@ const ENOUGH_SERIES: usize = 8;
 
 /// The steps of a chunk of a scan over few numbers a step.
 pub(crate) fn scanned(mode: Mode, chunk: usize, batch: usize, length: usize) -> usize {
+    let chunk = chunk.max(1);
     match mode {
         Mode::Recurrent => length,
         Mode::Parallel => chunk.min(length),
@@ -81,48 +78,20 @@ pub(crate) fn scanned(mode: Mode, chunk: usize, batch: usize, length: usize) -> 
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scan {
-    numbers: Numbers,
-    width: usize,
-    mode: Mode,
-    chunk: usize,
+    /// Whether numbers are real or complex.
+    pub numbers: Numbers,
+    /// The number of numbers in a row.
+    pub width: usize,
+    /// The order of computation.
+    pub mode: Mode,
+    /// The steps of a chunk of the parallel mode, at least 1.
+    pub chunk: usize,
 }
 
 impl Scan {
     /// A recurrence of `width` numbers with [`Mode::Auto`].
     pub fn new(numbers: Numbers, width: usize) -> Self {
         Self { numbers, width, mode: Mode::default(), chunk: 256 }
-    }
-
-    /// Selects the order of computation.
-    #[must_use]
-    pub fn with_mode(self, mode: Mode) -> Self {
-        Self { mode, ..self }
-    }
-
-    /// Sets the number of steps of a chunk of the parallel mode, at least 1.
-    #[must_use]
-    pub fn with_chunk(self, chunk: usize) -> Self {
-        Self { chunk: chunk.max(1), ..self }
-    }
-
-    /// Whether numbers are real or complex.
-    pub fn numbers(&self) -> Numbers {
-        self.numbers
-    }
-
-    /// The number of numbers in a row.
-    pub fn width(&self) -> usize {
-        self.width
-    }
-
-    /// The requested order of computation.
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// The steps of a chunk.
-    pub fn chunk(&self) -> usize {
-        self.chunk
     }
 
     /// The real numbers of a row.
@@ -145,7 +114,7 @@ impl Scan {
     pub fn forward<T: Float>(&self, input: &Input<'_, T>) -> Result<Vec<T>, Error> {
         self.check("the elementwise recurrence", input)?;
         let states = T::scan_forward(self, input);
-        self.check_states(input, &states)?;
+        finite_states(NAME, &states, input.length, self.row())?;
         Ok(states)
     }
 
@@ -159,7 +128,7 @@ impl Scan {
         self.check_rows(operation, "the array of states", input, states)?;
         self.check_rows(operation, "the gradient", input, gradient)?;
         let gradients = T::scan_backward(self, input, states, gradient);
-        self.check_gradients(input, &gradients)?;
+        finite_gradients(NAME, input.batch, &[&gradients.a, &gradients.b, &gradients.initial])?;
         Ok(gradients)
     }
 }
@@ -170,12 +139,12 @@ mod tests {
 
     #[test]
     fn the_plan_follows_from_the_shapes() {
-        let scan = Scan::new(Numbers::Real, 3).with_chunk(16);
+        let scan = Scan { chunk: 16, ..Scan::new(Numbers::Real, 3) };
         assert_eq!(scan.plan(1, 63), 63);
         assert_eq!(scan.plan(1, 64), 16);
         assert_eq!(scan.plan(8, 64), 64);
-        assert_eq!(scan.with_mode(Mode::Recurrent).plan(1, 64), 64);
-        assert_eq!(scan.with_mode(Mode::Parallel).plan(100, 64), 16);
-        assert_eq!(scan.with_mode(Mode::Parallel).plan(1, 5), 5);
+        assert_eq!(Scan { mode: Mode::Recurrent, ..scan }.plan(1, 64), 64);
+        let parallel = Scan { mode: Mode::Parallel, ..scan };
+        assert_eq!([parallel.plan(100, 64), parallel.plan(1, 5)], [16, 5]);
     }
 }

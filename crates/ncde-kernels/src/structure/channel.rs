@@ -8,81 +8,58 @@ use super::{BlockOffset, Bound, Field, Structure};
 use crate::hadamard;
 
 impl Field {
-    /// `out += A^k v`.
+    /// `out += A^k v`, or `out += (A^k)^T v`.
     #[inline(always)]
-    pub(crate) fn apply<T: Float, S: Simd>(&self, simd: S, a: &[T], k: usize, v: &[T], out: &mut [T], scratch: &mut [T]) {
-        let a = &a[self.channel(k)];
-        match &self.structure {
-            Structure::Dplr { hidden, rank } => {
-                let (d, uv) = a.split_at(*hidden);
-                let (u, w) = uv.split_at(hidden * rank);
-                add_product(simd, out, d, v);
-                for (u, w) in u.chunks_exact(*hidden).zip(w.chunks_exact(*hidden)) {
-                    T::axpy(simd, out, T::dot(simd, w, v), u);
-                }
-            }
-            Structure::Sparse { pattern } => {
-                let entries = pattern.channel_entries(k);
-                for (&a, &(r, c)) in a.iter().zip(entries) {
-                    out[r as usize] = v[c as usize].fma(simd, a, out[r as usize]);
-                }
-            }
-            Structure::WalshHadamard { hidden, .. } => {
-                let scratch = &mut scratch[..*hidden];
-                scratch.fill(T::ZERO);
-                add_product(simd, scratch, a, v);
-                hadamard::transform(simd, scratch);
-                T::axpy(simd, out, T::ONE, scratch);
-            }
-            Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => {
-                for &BlockOffset { b, at, entry } in &self.blocks {
-                    let (a, v) = (&a[entry..entry + b * b], &v[at..at + b]);
-                    for (a, out) in a.chunks_exact(b).zip(&mut out[at..at + b]) {
-                        *out = T::dot(simd, a, v).plus(simd, *out);
-                    }
-                }
-            }
-        }
-    }
-
-    /// `out += (A^k)^T g`.
-    #[inline(always)]
-    pub(crate) fn apply_transposed<T: Float, S: Simd>(
+    pub(crate) fn apply<T: Float, S: Simd, const TRANSPOSED: bool>(
         &self,
         simd: S,
         a: &[T],
         k: usize,
-        g: &[T],
+        v: &[T],
         out: &mut [T],
         scratch: &mut [T],
     ) {
         let a = &a[self.channel(k)];
         match &self.structure {
             Structure::Dplr { hidden, rank } => {
-                let (d, uv) = a.split_at(*hidden);
-                let (u, w) = uv.split_at(hidden * rank);
-                add_product(simd, out, d, g);
-                for (u, w) in u.chunks_exact(*hidden).zip(w.chunks_exact(*hidden)) {
-                    T::axpy(simd, out, T::dot(simd, u, g), w);
+                let (d, uw) = a.split_at(*hidden);
+                let (u, w) = uw.split_at(hidden * rank);
+                let (left, right) = if TRANSPOSED { (w, u) } else { (u, w) };
+                add_product(simd, out, d, v);
+                for (left, right) in left.chunks_exact(*hidden).zip(right.chunks_exact(*hidden)) {
+                    T::axpy(simd, out, T::dot(simd, right, v), left);
                 }
             }
             Structure::Sparse { pattern } => {
-                let entries = pattern.channel_entries(k);
-                for (&a, &(r, c)) in a.iter().zip(entries) {
-                    out[c as usize] = g[r as usize].fma(simd, a, out[c as usize]);
+                for (&a, &(r, c)) in a.iter().zip(pattern.channel_entries(k)) {
+                    let (to, from) = if TRANSPOSED { (c as usize, r as usize) } else { (r as usize, c as usize) };
+                    out[to] = v[from].fma(simd, a, out[to]);
                 }
             }
             Structure::WalshHadamard { hidden, .. } => {
                 let scratch = &mut scratch[..*hidden];
-                scratch.copy_from_slice(g);
-                hadamard::transform(simd, scratch);
-                add_product(simd, out, a, scratch);
+                if TRANSPOSED {
+                    scratch.copy_from_slice(v);
+                    hadamard::transform(simd, scratch);
+                    add_product(simd, out, a, scratch);
+                } else {
+                    scratch.fill(T::ZERO);
+                    add_product(simd, scratch, a, v);
+                    hadamard::transform(simd, scratch);
+                    T::axpy(simd, out, T::ONE, scratch);
+                }
             }
             Structure::Dense { .. } | Structure::Diagonal { .. } | Structure::Block { .. } | Structure::DiagonalDense { .. } => {
                 for &BlockOffset { b, at, entry } in &self.blocks {
-                    let (a, out) = (&a[entry..entry + b * b], &mut out[at..at + b]);
-                    for (a, &g) in a.chunks_exact(b).zip(&g[at..at + b]) {
-                        T::axpy(simd, out, g, a);
+                    let (rows, v, out) = (a[entry..entry + b * b].chunks_exact(b), &v[at..at + b], &mut out[at..at + b]);
+                    if TRANSPOSED {
+                        for (row, &x) in rows.zip(v) {
+                            T::axpy(simd, out, x, row);
+                        }
+                    } else {
+                        for (row, out) in rows.zip(out) {
+                            *out = T::dot(simd, row, v).plus(simd, *out);
+                        }
                     }
                 }
             }

@@ -30,7 +30,7 @@ impl Field {
                 unit.fill(T::ZERO);
                 unit[c] = T::ONE;
                 column.fill(T::ZERO);
-                self.apply(simd, &effective, k, &unit, &mut column, &mut scratch);
+                self.apply::<T, _, false>(simd, &effective, k, &unit, &mut column, &mut scratch);
                 for (r, &x) in column.iter().enumerate() {
                     matrix[r * hidden + c] = x;
                 }

@@ -14,7 +14,7 @@ use ncde_simd::{Float, Number, Scalar};
 
 use super::Field;
 use crate::Error;
-use crate::error::want;
+use crate::error::{finite, row_is_finite, want};
 
 const OPERATION: &str = "the series of the flow";
 
@@ -65,16 +65,16 @@ impl Field {
             if next < d && letters + 1 < depth {
                 let child = &mut children[..hidden];
                 child.fill(T::ZERO);
-                self.apply(simd, &effective, next, x_u, child, &mut scratch);
+                self.apply::<T, _, false>(simd, &effective, next, x_u, child, &mut scratch);
                 prefixes.push((u, next + 1));
                 prefixes.push((u * d + next + 1, 0));
             }
         }
         let mut out = h.to_vec();
         for (j, sum) in sums.chunks_exact(hidden).enumerate() {
-            self.apply(simd, &effective, j, sum, &mut out, &mut scratch);
+            self.apply::<T, _, false>(simd, &effective, j, sum, &mut out, &mut scratch);
         }
-        if out.iter().all(|x| x.is_finite()) {
+        if row_is_finite(&out) {
             return Ok(out);
         }
         let problem = "the state overflows; scale the path or A down, or compute in f64";
@@ -93,10 +93,7 @@ impl Field {
         })?;
         want(OPERATION, "the state", h.len(), hidden, || "the states of the field".into())?;
         for (what, name, values) in [("A", "parameter", a), ("the signature", "word", signature), ("the state", "state", h)] {
-            if let Some(place) = values.iter().position(|x| !x.is_finite()) {
-                let (value, place) = (values[place].to_f64(), format!("{name} {place}"));
-                return Err(Error::NotFinite { operation: OPERATION, what, value, place });
-            }
+            finite(OPERATION, what, values, |place| format!("{name} {place}"))?;
         }
         Ok(())
     }

@@ -32,8 +32,8 @@ impl PermutationBatch {
         let (kernel, select) = (&self.kernel, weights.weight::<2>("select")?);
         let (device, dtype) = (select.device(), select.dtype());
         let zeros = |count: usize| Tensor::<B, 1>::zeros([count], (&device, dtype));
-        let raw = kernel.diagonal().raw(kernel.hidden());
-        let (mut maps, mut biases) = (vec![select], vec![zeros(kernel.matrices())]);
+        let raw = kernel.diagonal.raw(kernel.hidden);
+        let (mut maps, mut biases) = (vec![select], vec![zeros(kernel.matrices)]);
         if raw > 0 {
             maps.push(weights.weight("rate")?);
             biases.push(weights.weight("rate_bias")?);
@@ -109,7 +109,7 @@ impl<B: LayerBackend> Batch<B> for PermutationBatch {
     /// The Euclidean norm of the dictionary: that of each matrix, their mean, or of all.
     fn penalty(&self, weights: &LayerWeights<'_, B>, norm: FieldNorm) -> Option<Tensor<B, 1>> {
         let squares = weights.weight::<3>("dictionary").ok()?.square().sum_dim(2).sum_dim(1);
-        let squares = squares.reshape([self.kernel.matrices()]);
+        let squares = squares.reshape([self.kernel.matrices]);
         let squares = if norm == FieldNorm::Frobenius { squares.sum() } else { squares };
         // The square root has no slope at 0; a number that f32 still holds gives it one.
         Some((squares + 1e-30).sqrt().mean())

@@ -53,17 +53,17 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> PermutationOps for OnGpu<R, 
 
 /// The same recurrence on the device.
 fn kernel(spec: &PermutationDiagonal) -> device::PermutationDiagonal {
-    let diagonal = match spec.diagonal() {
+    let diagonal = match spec.diagonal {
         Diagonal::One => device::Diagonal::One,
         Diagonal::Real => device::Diagonal::Real,
         Diagonal::Complex => device::Diagonal::Complex,
     };
-    let one_hot = match spec.one_hot() {
+    let one_hot = match spec.one_hot {
         OneHot::Columns => device::OneHot::Columns,
         OneHot::Rows => device::OneHot::Rows,
     };
-    let (hidden, matrices) = (spec.hidden(), spec.matrices());
-    device::PermutationDiagonal { hidden, matrices, diagonal, one_hot, input: spec.has_input() }
+    let (hidden, matrices) = (spec.hidden, spec.matrices);
+    device::PermutationDiagonal { hidden, matrices, diagonal, one_hot, input: spec.input }
 }
 
 /// The same arrays, laid out as their shapes say.

@@ -79,7 +79,7 @@ pub struct Arguments<B: Backend> {
 pub fn recurrence<B: PermutationOps>(spec: PermutationDiagonal, arguments: Arguments<B>) -> Result<Tensor<B, 3>, Error> {
     let Arguments { dictionary, control, initial, timing } = arguments;
     let [batch, length, _] = control.dims();
-    let (matrices, hidden) = (spec.matrices(), spec.hidden());
+    let (matrices, hidden) = (spec.matrices, spec.hidden);
     want(OPERATION, "the dictionary", dictionary.dims(), [matrices, hidden, hidden], "[matrices, H, H]")?;
     want(OPERATION, "the control", control.dims(), [batch, length, spec.columns()], "[batch, length, columns]")?;
     want(OPERATION, "the initial state", initial.dims(), [batch, spec.width()], "[batch, width]")?;

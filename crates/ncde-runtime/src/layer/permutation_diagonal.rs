@@ -107,8 +107,8 @@ impl PermutationDiagonal {
         if !(self.keep > 0.0 && self.keep < 1.0) {
             return refuse("keep", format!("{}; it is a modulus between 0 and 1", self.keep));
         }
-        let kernel = Kernel::new(self.hidden, self.matrices, self.diagonal).with_one_hot(self.one_hot);
-        Ok(if self.input { kernel.with_input() } else { kernel })
+        let &Self { hidden, matrices, diagonal, one_hot, input, .. } = self;
+        Ok(Kernel { one_hot, input, ..Kernel::new(hidden, matrices, diagonal) })
     }
 
     /// The numbers of a state.

@@ -30,6 +30,12 @@ fn fma_scalar<T: Float, const W: usize>(x: &[T; W], a: &[T; W], b: &[T; W]) -> [
     out
 }
 
+impl<T: Float, const W: usize> Default for Lanes<T, W> {
+    fn default() -> Self {
+        Self::ZEROS
+    }
+}
+
 impl<T: Float, const W: usize> Number for Lanes<T, W> {
     type Real = T;
     const WIDTH: usize = W;
@@ -169,26 +175,57 @@ impl<T: Float, const W: usize> Number for Lanes<T, W> {
         }
     }
     #[inline(always)]
-    fn add_two<S: Simd, const TERMS: usize>(
+    fn add_two_group<S: Simd, const TERMS: usize, const G: usize>(
         simd: S,
         [z, y]: [&mut [Self]; 2],
         half: Self,
         terms: [Term<'_, Self>; TERMS],
-        place: usize,
+        offset: usize,
+        (first, last): (usize, bool),
     ) {
-        let (d, all) = (terms[0].x.len(), y.len());
-        let mut first = 0;
-        while first < d {
-            let letters = (d - first).min(4);
-            let z = &mut z[first * all..(first + letters) * all];
-            let last = first + letters == d;
-            match letters {
-                1 => add_two_group::<S, T, W, TERMS, 1>(simd, z, y, half, terms, place, (first, last)),
-                2 => add_two_group::<S, T, W, TERMS, 2>(simd, z, y, half, terms, place, (first, last)),
-                3 => add_two_group::<S, T, W, TERMS, 3>(simd, z, y, half, terms, place, (first, last)),
-                _ => add_two_group::<S, T, W, TERMS, 4>(simd, z, y, half, terms, place, (first, last)),
+        let (n, all) = (terms[0].t.len(), y.len());
+        let stride = all / terms[0].x.len();
+        let mut letters = const { [[Self::ZEROS; G]; TERMS] };
+        let mut ts: [&[Self]; TERMS] = [&[]; TERMS];
+        let mut us = ts;
+        for term in 0..TERMS {
+            (ts[term], us[term]) = (&terms[term].t[..n], &terms[term].u[..n]);
+            letters[term].copy_from_slice(&terms[term].x[first..first + G]);
+        }
+        // Each stretch of `t` and `u` is read again for every letter: from the nearest cache.
+        for start in (0..n).step_by(BLOCK) {
+            let stretch = start..n.min(start + BLOCK);
+            for (a, y) in y.chunks_exact_mut(stride).enumerate() {
+                let y = &mut y[offset..offset + n];
+                let (mut once, mut twice) = const { ([Self::ZEROS; TERMS], [Self::ZEROS; TERMS]) };
+                for term in 0..TERMS {
+                    once[term] = terms[term].x[a];
+                    twice[term] = once[term].times(simd, half);
+                }
+                let mut zs: [&mut [Self]; G] = std::array::from_fn(|_| Default::default());
+                for (row, z) in zs.iter_mut().zip(z.chunks_exact_mut(all)) {
+                    *row = &mut z[a * stride + offset..][..n];
+                }
+                for i in stretch.clone() {
+                    let (mut sum, mut sums) = (y[i], const { [Self::ZEROS; G] });
+                    for b in 0..G {
+                        sums[b] = zs[b][i];
+                    }
+                    for term in 0..TERMS {
+                        let risen = ts[term][i].fma(simd, twice[term], sum);
+                        sum = us[term][i].fma(simd, once[term], sum);
+                        for b in 0..G {
+                            sums[b] = risen.fma(simd, letters[term][b], sums[b]);
+                        }
+                    }
+                    for b in 0..G {
+                        zs[b][i] = sums[b];
+                    }
+                    if last {
+                        y[i] = sum;
+                    }
+                }
             }
-            first += letters;
         }
     }
     #[inline(always)]
@@ -279,63 +316,6 @@ fn exchange<T: Float, const W: usize, const H: usize>(tile: &mut [Lanes<T, W>; W
             std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
             tile[r].0 = c;
             tile[r + H].0 = d;
-        }
-    }
-}
-
-/// `G` letters of [`Number::add_two`], from the `first` on, in one pass; `y` changes with the `last` of them.
-#[inline(always)]
-fn add_two_group<S: Simd, T: Float, const W: usize, const TERMS: usize, const G: usize>(
-    simd: S,
-    z: &mut [Lanes<T, W>],
-    y: &mut [Lanes<T, W>],
-    half: Lanes<T, W>,
-    terms: [Term<'_, Lanes<T, W>>; TERMS],
-    place: usize,
-    (first, last): (usize, bool),
-) {
-    let (n, all) = (terms[0].t.len(), y.len());
-    let stride = all / terms[0].x.len();
-    let mut letters = const { [[Lanes::<T, W>::ZEROS; G]; TERMS] };
-    let mut ts: [&[Lanes<T, W>]; TERMS] = [&[]; TERMS];
-    let mut us = ts;
-    for term in 0..TERMS {
-        (ts[term], us[term]) = (&terms[term].t[..n], &terms[term].u[..n]);
-        letters[term].copy_from_slice(&terms[term].x[first..first + G]);
-    }
-    // Each stretch of `t` and `u` is read again for every letter: from the nearest cache.
-    for start in (0..n).step_by(BLOCK) {
-        let stretch = start..n.min(start + BLOCK);
-        for (a, y) in y.chunks_exact_mut(stride).enumerate() {
-            let y = &mut y[place..place + n];
-            let (mut once, mut twice) = const { ([Lanes::<T, W>::ZEROS; TERMS], [Lanes::<T, W>::ZEROS; TERMS]) };
-            for term in 0..TERMS {
-                once[term] = terms[term].x[a];
-                twice[term] = once[term].times(simd, half);
-            }
-            let mut zs: [&mut [Lanes<T, W>]; G] = std::array::from_fn(|_| Default::default());
-            for (row, z) in zs.iter_mut().zip(z.chunks_exact_mut(all)) {
-                *row = &mut z[a * stride + place..][..n];
-            }
-            for i in stretch.clone() {
-                let (mut sum, mut sums) = (y[i], const { [Lanes::<T, W>::ZEROS; G] });
-                for b in 0..G {
-                    sums[b] = zs[b][i];
-                }
-                for term in 0..TERMS {
-                    let risen = ts[term][i].fma(simd, twice[term], sum);
-                    sum = us[term][i].fma(simd, once[term], sum);
-                    for b in 0..G {
-                        sums[b] = risen.fma(simd, letters[term][b], sums[b]);
-                    }
-                }
-                for b in 0..G {
-                    zs[b][i] = sums[b];
-                }
-                if last {
-                    y[i] = sum;
-                }
-            }
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct Term<'a, E> {
 }
 
 /// An element of a kernel's arrays, and the loops over such arrays.
-pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
+pub trait Number: std::fmt::Debug + Default + Copy + Send + Sync + 'static {
     /// The real numbers it is made of.
     type Real: Float;
     /// The number of paths it holds.
@@ -63,13 +63,38 @@ pub trait Number: std::fmt::Debug + Copy + Send + Sync + 'static {
         x: [&[Self]; TERMS],
         t: [&[Self]; TERMS],
     );
-    /// For every term in turn, with `t'_{a, i} = y_{a, i} + half x_a t_i`: `z[b, a, i] += x_b t'_{a, i}`, then `y[a, i] += x_a u_i`; for `i` from `place` on, as many as `t` and `u` have.
+    /// For every term in turn, with `t'_{a, i} = y_{a, i} + half x_a t_i`: `z[b, a, i] += x_b t'_{a, i}`, then `y[a, i] += x_a u_i`; for `i` from `offset` on, as many as `t` and `u` have.
+    #[inline(always)]
     fn add_two<S: Simd, const TERMS: usize>(
+        simd: S,
+        [z, y]: [&mut [Self]; 2],
+        half: Self,
+        terms: [Term<'_, Self>; TERMS],
+        offset: usize,
+    ) {
+        let (d, n) = (terms[0].x.len(), y.len());
+        let mut first = 0;
+        while first < d {
+            let letters = (d - first).min(4);
+            let z = &mut z[first * n..(first + letters) * n];
+            let last = first + letters == d;
+            match letters {
+                1 => Self::add_two_group::<S, TERMS, 1>(simd, [z, y], half, terms, offset, (first, last)),
+                2 => Self::add_two_group::<S, TERMS, 2>(simd, [z, y], half, terms, offset, (first, last)),
+                3 => Self::add_two_group::<S, TERMS, 3>(simd, [z, y], half, terms, offset, (first, last)),
+                _ => Self::add_two_group::<S, TERMS, 4>(simd, [z, y], half, terms, offset, (first, last)),
+            }
+            first += letters;
+        }
+    }
+    /// `G` letters of [`add_two`](Self::add_two), from the `first` on, in one pass; `y` changes with the `last` of them.
+    fn add_two_group<S: Simd, const TERMS: usize, const G: usize>(
         simd: S,
         z_and_y: [&mut [Self]; 2],
         half: Self,
         terms: [Term<'_, Self>; TERMS],
-        place: usize,
+        offset: usize,
+        first_and_last: (usize, bool),
     );
     /// `y = b + a x`.
     fn axpb<S: Simd>(simd: S, y: &mut [Self], a: Self, x: &[Self], b: &[Self]);

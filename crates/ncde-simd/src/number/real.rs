@@ -5,7 +5,7 @@ use crate::number::{Number, Term};
 use crate::simd::{Simd, Vector};
 
 /// Rows split into whole registers and a rest.
-type Rows<'a, T, S, const G: usize> = ([&'a [<T as Vector>::V<S>]; G], [&'a [T]; G]);
+type SplitRows<'a, T, S, const G: usize> = ([&'a [<T as Vector>::V<S>]; G], [&'a [T]; G]);
 
 /// Up to this length a scalar loop is faster than a partly filled register.
 const MIN_VECTOR_LEN: usize = 4;
@@ -108,26 +108,81 @@ impl<T: Float> Number for T {
         }
     }
     #[inline(always)]
-    fn add_two<S: Simd, const TERMS: usize>(
+    fn add_two_group<S: Simd, const TERMS: usize, const G: usize>(
         simd: S,
         [z, y]: [&mut [Self]; 2],
         half: Self,
         terms: [Term<'_, Self>; TERMS],
-        place: usize,
+        offset: usize,
+        (first, last): (usize, bool),
     ) {
-        let (d, n) = (terms[0].x.len(), y.len());
-        let mut first = 0;
-        while first < d {
-            let letters = (d - first).min(4);
-            let z = &mut z[first * n..(first + letters) * n];
-            let last = first + letters == d;
-            match letters {
-                1 => add_two_group::<S, T, TERMS, 1>(simd, z, y, half, terms, place, (first, last)),
-                2 => add_two_group::<S, T, TERMS, 2>(simd, z, y, half, terms, place, (first, last)),
-                3 => add_two_group::<S, T, TERMS, 3>(simd, z, y, half, terms, place, (first, last)),
-                _ => add_two_group::<S, T, TERMS, 4>(simd, z, y, half, terms, place, (first, last)),
+        let (n, all, zero) = (terms[0].t.len(), y.len(), T::broadcast(simd, T::ZERO));
+        let stride = all / terms[0].x.len();
+        let mut letters = [[zero; G]; TERMS];
+        let (mut ts, mut t_rests): SplitRows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
+        let (mut us, mut u_rests): SplitRows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
+        for (term, &Term { x, t, u }) in terms.iter().enumerate() {
+            (ts[term], t_rests[term]) = T::split::<S>(&t[..n]);
+            (us[term], u_rests[term]) = T::split::<S>(&u[..n]);
+            for b in 0..G {
+                letters[term][b] = T::broadcast(simd, x[first + b]);
             }
-            first += letters;
+        }
+        let whole = ts[0].len();
+        for term in 0..TERMS {
+            (ts[term], us[term]) = (&ts[term][..whole], &us[term][..whole]);
+        }
+        for (a, y) in y.chunks_exact_mut(stride).enumerate() {
+            let (mut once, mut twice) = ([zero; TERMS], [zero; TERMS]);
+            for term in 0..TERMS {
+                let x = terms[term].x[a];
+                (once[term], twice[term]) = (T::broadcast(simd, x), T::broadcast(simd, x * half));
+            }
+            let (y, y_rest) = T::split_mut::<S>(&mut y[offset..offset + n]);
+            let mut zs: [&mut [T::V<S>]; G] = std::array::from_fn(|_| Default::default());
+            let mut z_rests: [&mut [T]; G] = std::array::from_fn(|_| Default::default());
+            for (b, z) in z.chunks_exact_mut(all).enumerate() {
+                let (row, rest) = T::split_mut::<S>(&mut z[a * stride + offset..][..n]);
+                (zs[b], z_rests[b]) = (&mut row[..whole], rest);
+            }
+            for (i, y) in y[..whole].iter_mut().enumerate() {
+                let (mut sum, mut sums) = (*y, [zero; G]);
+                for b in 0..G {
+                    sums[b] = zs[b][i];
+                }
+                for term in 0..TERMS {
+                    let risen = T::multiply_add(simd, ts[term][i], twice[term], sum);
+                    sum = T::multiply_add(simd, us[term][i], once[term], sum);
+                    for b in 0..G {
+                        sums[b] = T::multiply_add(simd, risen, letters[term][b], sums[b]);
+                    }
+                }
+                for b in 0..G {
+                    zs[b][i] = sums[b];
+                }
+                if last {
+                    *y = sum;
+                }
+            }
+            if !y_rest.is_empty() {
+                let (mut sum, mut sums) = (T::load(simd, y_rest), [zero; G]);
+                for b in 0..G {
+                    sums[b] = T::load(simd, z_rests[b]);
+                }
+                for term in 0..TERMS {
+                    let risen = T::multiply_add(simd, T::load(simd, t_rests[term]), twice[term], sum);
+                    sum = T::multiply_add(simd, T::load(simd, u_rests[term]), once[term], sum);
+                    for b in 0..G {
+                        sums[b] = T::multiply_add(simd, risen, letters[term][b], sums[b]);
+                    }
+                }
+                for b in 0..G {
+                    T::store(simd, z_rests[b], sums[b]);
+                }
+                if last {
+                    T::store(simd, y_rest, sum);
+                }
+            }
         }
     }
     #[inline(always)]
@@ -263,7 +318,7 @@ fn add_outer_group<S: Simd, T: Float, const TERMS: usize, const G: usize>(
     t: [&[T]; TERMS],
 ) {
     let n = t[0].len();
-    let (mut ts, mut t_rests): Rows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
+    let (mut ts, mut t_rests): SplitRows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
     let zero = T::broadcast(simd, T::ZERO);
     let mut letters = [[zero; G]; TERMS];
     for term in 0..TERMS {
@@ -278,7 +333,7 @@ fn add_outer_group<S: Simd, T: Float, const TERMS: usize, const G: usize>(
     }
     let mut ys: [&mut [T::V<S>]; G] = std::array::from_fn(|_| Default::default());
     let mut y_rests: [&mut [T]; G] = std::array::from_fn(|_| Default::default());
-    let (mut bs, mut b_rests): Rows<'_, T, S, G> = ([&[]; G], [&[]; G]);
+    let (mut bs, mut b_rests): SplitRows<'_, T, S, G> = ([&[]; G], [&[]; G]);
     for a in 0..G {
         let (row, rest) = y.split_at_mut(n);
         y = rest;
@@ -316,87 +371,6 @@ fn add_outer_group<S: Simd, T: Float, const TERMS: usize, const G: usize>(
     }
 }
 
-/// `G` letters of [`Number::add_two`], from the `first` on, in one pass; `y` changes with the `last` of them.
-#[inline(always)]
-fn add_two_group<S: Simd, T: Float, const TERMS: usize, const G: usize>(
-    simd: S,
-    z: &mut [T],
-    y: &mut [T],
-    half: T,
-    terms: [Term<'_, T>; TERMS],
-    place: usize,
-    (first, last): (usize, bool),
-) {
-    let (n, all, zero) = (terms[0].t.len(), y.len(), T::broadcast(simd, T::ZERO));
-    let stride = all / terms[0].x.len();
-    let mut letters = [[zero; G]; TERMS];
-    let (mut ts, mut t_rests): Rows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
-    let (mut us, mut u_rests): Rows<'_, T, S, TERMS> = ([&[]; TERMS], [&[]; TERMS]);
-    for (term, &Term { x, t, u }) in terms.iter().enumerate() {
-        (ts[term], t_rests[term]) = T::split::<S>(&t[..n]);
-        (us[term], u_rests[term]) = T::split::<S>(&u[..n]);
-        for b in 0..G {
-            letters[term][b] = T::broadcast(simd, x[first + b]);
-        }
-    }
-    let whole = ts[0].len();
-    for term in 0..TERMS {
-        (ts[term], us[term]) = (&ts[term][..whole], &us[term][..whole]);
-    }
-    for (a, y) in y.chunks_exact_mut(stride).enumerate() {
-        let (mut once, mut twice) = ([zero; TERMS], [zero; TERMS]);
-        for term in 0..TERMS {
-            let x = terms[term].x[a];
-            (once[term], twice[term]) = (T::broadcast(simd, x), T::broadcast(simd, x * half));
-        }
-        let (y, y_rest) = T::split_mut::<S>(&mut y[place..place + n]);
-        let mut zs: [&mut [T::V<S>]; G] = std::array::from_fn(|_| Default::default());
-        let mut z_rests: [&mut [T]; G] = std::array::from_fn(|_| Default::default());
-        for (b, z) in z.chunks_exact_mut(all).enumerate() {
-            let (row, rest) = T::split_mut::<S>(&mut z[a * stride + place..][..n]);
-            (zs[b], z_rests[b]) = (&mut row[..whole], rest);
-        }
-        for (i, y) in y[..whole].iter_mut().enumerate() {
-            let (mut sum, mut sums) = (*y, [zero; G]);
-            for b in 0..G {
-                sums[b] = zs[b][i];
-            }
-            for term in 0..TERMS {
-                let risen = T::multiply_add(simd, ts[term][i], twice[term], sum);
-                sum = T::multiply_add(simd, us[term][i], once[term], sum);
-                for b in 0..G {
-                    sums[b] = T::multiply_add(simd, risen, letters[term][b], sums[b]);
-                }
-            }
-            for b in 0..G {
-                zs[b][i] = sums[b];
-            }
-            if last {
-                *y = sum;
-            }
-        }
-        if !y_rest.is_empty() {
-            let (mut sum, mut sums) = (T::load(simd, y_rest), [zero; G]);
-            for b in 0..G {
-                sums[b] = T::load(simd, z_rests[b]);
-            }
-            for term in 0..TERMS {
-                let risen = T::multiply_add(simd, T::load(simd, t_rests[term]), twice[term], sum);
-                sum = T::multiply_add(simd, T::load(simd, u_rests[term]), once[term], sum);
-                for b in 0..G {
-                    sums[b] = T::multiply_add(simd, risen, letters[term][b], sums[b]);
-                }
-            }
-            for b in 0..G {
-                T::store(simd, z_rests[b], sums[b]);
-            }
-            if last {
-                T::store(simd, y_rest, sum);
-            }
-        }
-    }
-}
-
 /// `G` letters of [`Number::contract`] in one pass, their sums in registers.
 #[inline(always)]
 fn contract_group<S: Simd, T: Float, const G: usize>(
@@ -409,7 +383,7 @@ fn contract_group<S: Simd, T: Float, const G: usize>(
     dx: &mut [T],
 ) {
     let n = t.len();
-    let (mut rows, mut rests): Rows<'_, T, S, G> = ([&[]; G], [&[]; G]);
+    let (mut rows, mut rests): SplitRows<'_, T, S, G> = ([&[]; G], [&[]; G]);
     for a in 0..G {
         (rows[a], rests[a]) = T::split::<S>(&g[a * n..(a + 1) * n]);
     }

@@ -6,7 +6,7 @@
 use super::step::{First, Stages};
 use super::steps::{Adaptive, Steps};
 use super::stops::Stretch;
-use super::{LastStage, Method, Tableau};
+use super::{Method, Tableau};
 use crate::Error;
 use crate::scalar::Real;
 
@@ -133,7 +133,7 @@ impl<T: Real, S: System<T>> Run<'_, T, S> {
         std::mem::swap(y, &mut self.next);
         self.statistics.steps += 1;
         self.first = First::Unknown;
-        if self.tableau.last == LastStage::IsNextFirst {
+        if self.tableau.reuses_last_stage() {
             self.stages.roll();
             self.first = First::Known;
         }

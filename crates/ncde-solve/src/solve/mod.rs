@@ -28,7 +28,7 @@ mod term;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use ncde_kernels::neural::{LastStage, Method, Tableau};
+pub use ncde_kernels::neural::{Method, Tableau};
 
 pub use drive::{Along, Between, Drive, LogOde, Time};
 pub use integrate::Statistics;

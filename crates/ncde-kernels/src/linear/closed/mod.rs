@@ -10,16 +10,23 @@
 //! other, so that a chunk is done class by class (`lanes`, `diagonal`, `wide`). Memory: states, and a chunk of generators.
 //! The way back is in `reverse`.
 
-use ncde_simd::{Float, Kernel, Number, Simd, call, dispatch_for};
+mod reverse;
+
+use ncde_simd::{Float, Kernel, Number, Simd, dispatch_for, outlined};
 use rayon::prelude::*;
 
-use super::layout::{Class, Kind, Layout, Load, Store};
+use super::diagonal::Diagonal;
+use super::lanes::Lanes;
+use super::layout::{Class, Kind, Layout};
 use super::taylor::{self, Degrees, Need, Series};
-use super::{Affine, Input, Recurrence, Transition, diagonal, lanes, wide};
+use super::wide::Wide;
+use super::{Affine, Input, Recurrence, Transition};
 use crate::error::row_is_finite;
 use crate::pool;
 use crate::product::Panels;
 use crate::structure::Field;
+
+pub(crate) use reverse::{Past, RunBack, Sums, Transposed, backward, total, zeros};
 
 /// The generators of a chunk take about this many bytes, so that they stay in the first-level cache. With many coefficients chunks are longer,
 /// since each chunk reads and writes all of `dA`, up to the two limits below.
@@ -127,7 +134,7 @@ impl<R> Chunk<'_, R> {
 }
 
 /// The arrays of the reverse pass.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Reverse<R> {
     /// States before every step, `[steps, columns, states]`, and the gradient that arrives at the states after them.
     pub(crate) h: Vec<R>,
@@ -143,35 +150,42 @@ pub(crate) struct Reverse<R> {
 }
 
 /// Buffers of one thread.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Buffers<R: Number> {
-    numbers: Vec<R::Real>,
-    packed: Vec<R>,
-    padded: Vec<R>,
-    beta: Vec<R>,
+    generated: Generated<R>,
     /// `[steps + 1, columns, states]`.
     h: Vec<R>,
-    norms: Vec<f64>,
-    series: Vec<Series>,
+    numbers: Vec<R::Real>,
     rows: Vec<R>,
     reverse: Reverse<R>,
 }
 
-impl<R: Number> Default for Buffers<R> {
-    fn default() -> Self {
-        let none = Vec::new;
-        let reverse =
-            Reverse { h: none(), gradient: none(), carry: none(), d_omega: none(), d_beta: none(), trail: none(), z: none() };
-        Self {
-            numbers: Vec::new(),
-            packed: none(),
-            padded: none(),
-            beta: none(),
-            h: none(),
-            norms: Vec::new(),
-            series: Vec::new(),
-            rows: none(),
-            reverse,
+/// The generators of a chunk, its affine input and its series.
+#[derive(Debug, Default)]
+struct Generated<R> {
+    packed: Vec<R>,
+    padded: Vec<R>,
+    beta: Vec<R>,
+    norms: Vec<f64>,
+    series: Vec<Series>,
+}
+
+impl<R: Number> Generated<R> {
+    /// The input of the kernels.
+    fn chunk<'a>(&'a self, prepared: &'a Prepared<R>, piece: Piece<'_, R::Real>, need: Need) -> Chunk<'a, R> {
+        let layout = &prepared.layout;
+        Chunk {
+            omega: if layout.is_direct() { &self.packed } else { &self.padded },
+            padded: layout.padded,
+            beta: piece.beta.map(|_| &self.beta[..]),
+            states: layout.states,
+            columns: piece.columns,
+            steps: piece.steps,
+            series: &self.series,
+            norms: &self.norms,
+            degrees: prepared.degrees,
+            need,
+            inside: prepared.inside(),
         }
     }
 }
@@ -219,62 +233,101 @@ impl<'a, T> Piece<'a, T> {
 }
 
 /// Computes the generators of a chunk and loads its affine input.
-struct Generate<'a, T, R: Number> {
-    prepared: &'a Prepared<R>,
-    piece: Piece<'a, T>,
+#[inline(always)]
+fn generate<S: Simd, T: Float, R: Number<Real = T>>(
+    simd: S,
+    prepared: &Prepared<R>,
+    piece: Piece<'_, T>,
     need: Need,
-    buffers: &'a mut Buffers<R>,
-}
-
-impl<T: Float, R: Number<Real = T>> Kernel for Generate<'_, T, R> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { prepared, piece, need, buffers } = self;
-        let layout = &prepared.layout;
-        let packed = at_least(&mut buffers.packed, piece.steps * layout.packed);
-        prepared.panels.multiply(simd, piece.lambda, packed);
-        if !layout.is_direct() {
-            layout.spread(packed, at_least(&mut buffers.padded, piece.steps * layout.padded));
-        }
-        if let Some(beta) = piece.beta {
-            load_rows(simd, layout, beta, prepared.field.hidden(), &mut buffers.beta);
-        }
-        prepared.series(piece.lambda, need, &mut buffers.norms, &mut buffers.series);
-    }
+    generated: &mut Generated<R>,
+) {
+    outlined(
+        simd,
+        #[inline(always)]
+        move || {
+            let layout = &prepared.layout;
+            let packed = at_least(&mut generated.packed, piece.steps * layout.packed);
+            prepared.panels.multiply(simd, piece.lambda, packed);
+            if !layout.is_direct() {
+                layout.spread(packed, at_least(&mut generated.padded, piece.steps * layout.padded));
+            }
+            if let Some(beta) = piece.beta {
+                load_rows(simd, layout, beta, prepared.field.hidden(), &mut generated.beta);
+            }
+            prepared.series(piece.lambda, need, &mut generated.norms, &mut generated.series);
+        },
+    );
 }
 
 /// States by rows of `hidden` numbers into rows of registers.
 #[inline(always)]
 fn load_rows<S: Simd, T: Float, R: Number<Real = T>>(simd: S, layout: &Layout, states: &[T], hidden: usize, out: &mut Vec<R>) {
-    let registers = at_least(out, states.len() / hidden * layout.states);
-    call(simd, Load { layout, states, hidden, registers });
+    layout.load(simd, states, hidden, at_least(out, states.len() / hidden * layout.states));
 }
 
-/// Makes a [`Chunk`] of the generators in the buffers.
-macro_rules! chunk {
-    ($prepared:expr, $piece:expr, $need:expr, $buffers:expr) => {{
-        let layout = &$prepared.layout;
-        Chunk {
-            omega: if layout.is_direct() { &$buffers.packed } else { &$buffers.padded },
-            padded: layout.padded,
-            beta: $piece.beta.map(|_| &$buffers.beta[..]),
-            states: layout.states,
-            columns: $piece.columns,
-            steps: $piece.steps,
-            series: &$buffers.series,
-            norms: &$buffers.norms,
-            degrees: $prepared.degrees,
-            need: $need,
-            inside: $prepared.inside(),
-        }
-    }};
+/// The arguments of the forward steps of a class.
+pub(crate) struct Forward<'a, R> {
+    pub(crate) chunk: &'a Chunk<'a, R>,
+    pub(crate) class: &'a Class,
+    /// States before the first and after every step, `[steps + 1, columns, states]`.
+    pub(crate) h: &'a mut [R],
+    /// Vectors within a step.
+    pub(crate) trail: &'a mut Vec<R>,
 }
 
-// After the macro, which this module uses.
-mod reverse;
+/// The arguments of the reverse of those steps.
+pub(crate) struct Backward<'a, R> {
+    pub(crate) chunk: &'a Chunk<'a, R>,
+    pub(crate) class: &'a Class,
+    pub(crate) reverse: &'a mut Reverse<R>,
+}
 
-pub(crate) use reverse::{Past, RunBack, Sums, Transposed, backward, total, zeros};
+/// All steps of a chunk for blocks of one kind, forward and in reverse.
+pub(crate) trait Steps<R> {
+    fn forward<S: Simd>(simd: S, pass: Forward<'_, R>);
+    fn backward<S: Simd>(simd: S, pass: Backward<'_, R>);
+}
+
+/// A pass through a chunk, for whichever kind of blocks.
+trait Pass<R> {
+    fn run<K: Steps<R>, S: Simd>(self, simd: S);
+}
+
+impl<R> Pass<R> for Forward<'_, R> {
+    #[inline(always)]
+    fn run<K: Steps<R>, S: Simd>(self, simd: S) {
+        outlined(
+            simd,
+            #[inline(always)]
+            move || K::forward(simd, self),
+        );
+    }
+}
+
+impl<R> Pass<R> for Backward<'_, R> {
+    #[inline(always)]
+    fn run<K: Steps<R>, S: Simd>(self, simd: S) {
+        outlined(
+            simd,
+            #[inline(always)]
+            move || K::backward(simd, self),
+        );
+    }
+}
+
+/// Runs a pass with the kernel of a class.
+#[inline(always)]
+fn run_class<S: Simd, T: Float, R: Number<Real = T>>(simd: S, transition: Transition, class: &Class, pass: impl Pass<R>) {
+    match (class.kind, class.b, class.g % 2) {
+        (Kind::Wide, ..) => pass.run::<Wide, S>(simd),
+        (_, 1, _) if transition == Transition::Exp => pass.run::<Diagonal, S>(simd),
+        (_, 1, _) => pass.run::<Lanes<1, 1>, S>(simd),
+        (_, 2, _) => pass.run::<Lanes<2, 1>, S>(simd),
+        (_, 4, 0) if const { S::REGISTER_COUNT >= 32 } => pass.run::<Lanes<4, 2>, S>(simd),
+        (_, 4, _) => pass.run::<Lanes<4, 1>, S>(simd),
+        _ => pass.run::<Lanes<8, 1>, S>(simd),
+    }
+}
 
 /// Steps forward through a piece of a series.
 pub(crate) struct Run<'a, T, R: Number> {
@@ -303,42 +356,23 @@ impl<T: Float, R: Number<Real = T>> Kernel for Run<'_, T, R> {
         while first < piece.steps {
             let end = piece.steps.min(first + most);
             let part = piece.part(prepared.field.channels(), state_len, first, end);
-            call(simd, Generate { prepared, piece: part, need, buffers: &mut *buffers });
+            generate(simd, prepared, part, need, &mut buffers.generated);
             at_least(&mut buffers.h, (part.steps + 1) * registers);
-            let chunk = chunk!(prepared, part, need, buffers);
+            let chunk = buffers.generated.chunk(prepared, part, need);
             for class in &layout.classes {
-                forward_class(simd, prepared, &chunk, class, &mut buffers.h, &mut buffers.reverse.trail);
+                let pass = Forward { chunk: &chunk, class, h: &mut buffers.h, trail: &mut buffers.reverse.trail };
+                run_class(simd, prepared.transition, class, pass);
             }
             if let Some(states) = &mut states {
                 let out = &mut states[first * state_len..end * state_len];
-                call(simd, Store { layout, registers: &buffers.h[registers..], hidden, states: &mut *out });
+                layout.store(simd, &buffers.h[registers..], hidden, out);
                 finite &= row_is_finite(out);
             }
             buffers.h.copy_within(part.steps * registers..(part.steps + 1) * registers, 0);
             first = end;
         }
-        call(simd, Store { layout, registers: &buffers.h, hidden, states: state });
+        layout.store(simd, &buffers.h, hidden, state);
         finite
-    }
-}
-
-#[inline(always)]
-fn forward_class<S: Simd, T: Float, R: Number<Real = T>>(
-    simd: S,
-    prepared: &Prepared<R>,
-    chunk: &Chunk<'_, R>,
-    class: &Class,
-    h: &mut [R],
-    trail: &mut Vec<R>,
-) {
-    match (class.kind, class.b, class.g % 2) {
-        (Kind::Wide, ..) => call(simd, wide::Forward { chunk, class, h, trail }),
-        (_, 1, _) if prepared.transition == Transition::Exp => call(simd, diagonal::Forward { chunk, class, h }),
-        (_, 1, _) => call(simd, lanes::Forward::<R, 1, 1> { chunk, class, h }),
-        (_, 2, _) => call(simd, lanes::Forward::<R, 2, 1> { chunk, class, h }),
-        (_, 4, 0) if const { S::REGISTER_COUNT >= 32 } => call(simd, lanes::Forward::<R, 4, 2> { chunk, class, h }),
-        (_, 4, _) => call(simd, lanes::Forward::<R, 4, 1> { chunk, class, h }),
-        _ => call(simd, lanes::Forward::<R, 8, 1> { chunk, class, h }),
     }
 }
 

@@ -2,12 +2,13 @@
 
 use ncde_simd::{Float, Kernel, Number, Scalar, Simd, call, dispatch_for};
 
-use super::{Buffers, Chunk, Generate, Piece, Prepared, Reverse, at_least, load_rows};
+use super::{Backward, Buffers, Piece, Prepared, at_least, generate, load_rows, run_class};
+use crate::chunks::sum_rows;
 use crate::error::row_is_finite;
-use crate::linear::layout::{Class, Kind, Layout, Load, Store};
+use crate::linear::layout::{Layout, number, set_number};
 use crate::linear::plan::{self, Rows, Shard};
 use crate::linear::taylor::Need;
-use crate::linear::{Controls, Gradients, Input, Recurrence, Transition, diagonal, lanes, wide};
+use crate::linear::{Controls, Gradients, Input, Recurrence};
 use crate::pool::{self, Loan};
 use crate::product::{self, Dots, Panels};
 use crate::shards::shards;
@@ -53,7 +54,7 @@ impl<T: Float, R: Number<Real = T>> Prepared<R> {
         let mut rows = vec![R::ZEROS; inner * width];
         for (k, row) in self.packed.chunks_exact(self.layout.packed).enumerate() {
             for l in 0..inner {
-                rows[l * width + k / R::WIDTH].set_lane(k % R::WIDTH, row[l / R::WIDTH].lane(l % R::WIDTH));
+                set_number(&mut rows[l * width..], k, number(row, l));
             }
         }
         Some(Transposed { panels: Panels::new(&rows, inner, width), width })
@@ -86,14 +87,13 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
         while end > 0 {
             let first = (end - 1) / most * most;
             let part = piece.part(channels, state_len, first, end);
-            call(simd, Generate { prepared, piece: part, need, buffers: &mut *buffers });
+            generate(simd, prepared, part, need, &mut buffers.generated);
             let reverse = &mut buffers.reverse;
             if first == 0 {
                 load_rows(simd, layout, past.before, hidden, &mut reverse.h);
-                let rest = &past.states[..(end - 1) * state_len];
                 at_least(&mut reverse.h, part.steps * piece.columns * layout.states);
                 let registers = &mut reverse.h[piece.columns * layout.states..];
-                call(simd, Load { layout, states: rest, hidden, registers });
+                layout.load(simd, &past.states[..(end - 1) * state_len], hidden, registers);
             } else {
                 load_rows(simd, layout, &past.states[(first - 1) * state_len..(end - 1) * state_len], hidden, &mut reverse.h);
             }
@@ -105,9 +105,9 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
             if part.beta.is_some() {
                 at_least(&mut reverse.d_beta, part.steps * piece.columns * layout.states);
             }
-            let chunk = chunk!(prepared, part, need, buffers);
+            let chunk = buffers.generated.chunk(prepared, part, need);
             for class in &layout.classes {
-                backward_class(simd, prepared, &chunk, class, &mut buffers.reverse);
+                run_class(simd, prepared.transition, class, Backward { chunk: &chunk, class, reverse: &mut buffers.reverse });
             }
             if let Some(da) = &mut sums.da {
                 let lambda = sums.lambda.as_mut().map(|lambda| &mut lambda[first * channels..end * channels]);
@@ -115,11 +115,11 @@ impl<T: Float, R: Number<Real = T>> Kernel for RunBack<'_, T, R> {
             }
             if let Some(beta) = &mut sums.beta {
                 let states = &mut beta[first * state_len..end * state_len];
-                call(simd, Store { layout, registers: &buffers.reverse.d_beta, hidden, states });
+                layout.store(simd, &buffers.reverse.d_beta, hidden, states);
             }
             end = first;
         }
-        call(simd, Store { layout, registers: &buffers.reverse.carry, hidden, states: carry });
+        layout.store(simd, &buffers.reverse.carry, hidden, carry);
     }
 }
 
@@ -143,7 +143,7 @@ impl<T: Float, R: Number<Real = T>> Kernel for Collect<'_, T, R> {
         let d = if layout.is_direct() {
             &buffers.reverse.d_omega[..steps * width]
         } else {
-            let packed = at_least(&mut buffers.packed, steps * width);
+            let packed = at_least(&mut buffers.generated.packed, steps * width);
             layout.compact(&buffers.reverse.d_omega, packed);
             packed
         };
@@ -194,25 +194,6 @@ pub(crate) fn total<T: Float, R: Number<Real = T>>(layout: &Layout, field: &Fiel
     }
 }
 
-#[inline(always)]
-fn backward_class<S: Simd, T: Float, R: Number<Real = T>>(
-    simd: S,
-    prepared: &Prepared<R>,
-    chunk: &Chunk<'_, R>,
-    class: &Class,
-    reverse: &mut Reverse<R>,
-) {
-    match (class.kind, class.b, class.g % 2) {
-        (Kind::Wide, ..) => call(simd, wide::Backward { chunk, class, reverse }),
-        (_, 1, _) if prepared.transition == Transition::Exp => call(simd, diagonal::Backward { chunk, class, reverse }),
-        (_, 1, _) => call(simd, lanes::Backward::<R, 1, 1> { chunk, class, reverse }),
-        (_, 2, _) => call(simd, lanes::Backward::<R, 2, 1> { chunk, class, reverse }),
-        (_, 4, 0) if const { S::REGISTER_COUNT >= 32 } => call(simd, lanes::Backward::<R, 4, 2> { chunk, class, reverse }),
-        (_, 4, _) => call(simd, lanes::Backward::<R, 4, 1> { chunk, class, reverse }),
-        _ => call(simd, lanes::Backward::<R, 8, 1> { chunk, class, reverse }),
-    }
-}
-
 /// The gradients.
 pub(crate) fn backward<T: Float>(
     recurrence: &Recurrence,
@@ -240,10 +221,7 @@ pub(crate) fn backward<T: Float>(
                 gradient: &gradient[used.clone()],
             };
             // The gradients past the end of a series belong to its last state.
-            initial.fill(T::ZERO);
-            for row in gradient[used.end..(b + 1) * input.length * state_len].chunks_exact(state_len) {
-                initial.iter_mut().zip(row).for_each(|(carry, &g)| *carry += g);
-            }
+            initial.copy_from_slice(&sum_rows(&gradient[used.end..(b + 1) * input.length * state_len], state_len));
             let lambda = coefficients.map(|coefficients| &mut coefficients[..steps * width]);
             let sums = Sums { lambda, beta: affine, da: Some(&mut packed) };
             dispatch_for::<T, _>(RunBack {
