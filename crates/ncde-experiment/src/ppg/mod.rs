@@ -36,14 +36,8 @@ pub enum Source {
     /// Files of people, each with its name.
     Files(Vec<(String, PathBuf)>),
     /// So many people, each of so many seconds, are drawn.
-    Drawn {
-        /// How many.
-        people: usize,
-        /// How long.
-        seconds: usize,
-        /// The seed.
-        seed: u64,
-    },
+    #[expect(missing_docs, reason = "as the line above says")]
+    Drawn { people: usize, seconds: usize, seed: u64 },
 }
 
 impl Source {
