@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ncde_report::statistics::Better;
 use serde_json::json;
 
-use super::trained::{self, InParts, MEMORY, STEPS, TIME, TOTAL};
+use super::trained::{self, Data, MEMORY, STEPS, TIME, TOTAL};
 use crate::Error;
 use crate::frontier::frontier;
 use crate::plan::{Budget, Entry, Metric, Plan, Published, Request};
@@ -99,7 +99,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
             let (metric, deviation) = (ERROR.name, Some(deviation / 100.0));
             published.push(Published { model, task: TASK, metric, mean: mean / 100.0, deviation });
         }
-        if budget == Budget::Quick && !QUICK.contains(&model) && !request.models.iter().any(|own| own == model) {
+        if !request.wants(model, &QUICK) {
             continue;
         }
         for seed in request.seeds(&SEEDS) {
@@ -107,9 +107,9 @@ fn plan(request: &Request) -> Result<Plan, Error> {
             let read = read.clone();
             let data = Rc::new(move || {
                 let own = read()?.windows(&cut);
-                Ok(InParts { data: own.data, validation: own.validation, test: own.test })
+                Ok(Data::InParts { data: own.data, validation: own.validation, test: own.test })
             });
-            jobs.push(trained::job_in_parts((model.into(), task.clone(), seed), (config, request), &said, data)?);
+            jobs.push(trained::job((model.into(), task.clone(), seed), (config, request), Some(&said), data)?);
         }
     }
     Ok(Plan {
