@@ -45,7 +45,6 @@ pub(crate) struct Progress {
     pub(crate) best_loss: f64,
     /// The sum of the losses since the last evaluation, and how many.
     pub(crate) losses: (f64, usize),
-    /// The counts that go with the tensors.
     pub(crate) counts: Counts,
     /// Where it went back to earlier weights; each time the learning rate was lowered.
     pub(crate) recoveries: Vec<Recovery>,
@@ -97,7 +96,6 @@ fn path(directory: &Path) -> PathBuf {
     directory.join(RUNNING)
 }
 
-/// Writes it.
 pub(crate) fn save(directory: &Path, progress: &Progress, tensors: &NamedTensors) -> Result<(), Error> {
     let path = path(directory);
     let failed = |problem: String| Error::File { path: path.clone(), problem };
@@ -153,7 +151,6 @@ pub(crate) fn finish(directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes it.
 pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
     let path = path(directory);
     match std::fs::remove_file(&path) {
