@@ -13,13 +13,14 @@
 
 use std::path::PathBuf;
 
+use ncde_data::TaskName;
 use ncde_runtime::LayerSpec;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::assign::assign;
 use super::loss::LossName;
-use super::names::{ClassWeights, MissingName, Scale, SplitBy, TaskName};
+use super::names::{ClassWeights, MissingName, Scale, SplitBy};
 use super::optimizer::OptimizerName;
 use super::preset;
 use super::schedule::Shape;
@@ -179,16 +180,13 @@ impl TrainConfig {
 }
 
 /// Everything that can be set.
+#[expect(missing_docs, reason = "each is the table of its name")]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// `[data]`.
     pub data: DataConfig,
-    /// `[prepare]`.
     pub prepare: PrepareConfig,
-    /// `[model]`.
     pub model: ModelConfig,
-    /// `[train]`.
     pub train: TrainConfig,
 }
 
@@ -198,12 +196,7 @@ impl DataConfig {
         ncde_data::ReadOptions {
             labels: labels.cloned(),
             columns: self.columns.clone(),
-            task: match self.task {
-                Some(TaskName::Classification) => Some(ncde_data::Task::Classification),
-                Some(TaskName::Regression) => Some(ncde_data::Task::Regression),
-                Some(TaskName::Forecast) | None => None,
-            },
-            without_labels: self.task == Some(TaskName::Forecast),
+            task: self.task,
             ..ncde_data::ReadOptions::default()
         }
     }

@@ -44,8 +44,7 @@ pub(crate) fn predict_file(
     let place = place(&spec)?;
     let schema = schema::of(&spec)?;
     let options = schema::options(&spec, &schema, &args.columns);
-    let without_labels = options.without_labels || !labels;
-    let options = ReadOptions { labels: args.labels.clone(), without_labels, ..options };
+    let options = ReadOptions { labels: args.labels.clone(), without_labels: !labels, ..options };
     let loaded = ncde_data::load(&args.data, &options)?;
     schema::warn_for(&schema, &loaded);
     let data = loaded.data.aligned(&schema)?;
