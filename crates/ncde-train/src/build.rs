@@ -144,7 +144,6 @@ impl Prepared {
         Facts { period, clock, ..facts }
     }
 
-    /// The run of a model.
     fn run(self, resolved: Resolved) -> Result<Run, Error> {
         let Resolved { name, layers, method, model } = resolved;
         let spec = ModelSpec { name, layers, ..self.spec() };

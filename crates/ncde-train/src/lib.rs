@@ -94,7 +94,7 @@ pub use score::score;
 pub use settings::{Settings, task_name};
 pub use source::{FitRequest, Fitted, Padded, Predictor, Source, Targets, fit};
 pub use split::{Parts, Split};
-pub use store::{Answered, predict_all, predict_ends};
+pub use store::{Answered, predict_all};
 pub use threefry::Threefry;
 pub use trainer::{Evaluation, Plan};
 pub use warning::Warning;

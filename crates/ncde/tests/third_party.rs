@@ -146,7 +146,7 @@ fn a_layer_and_an_optimizer_of_another_crate_train_are_saved_loaded_and_stream()
         let Prediction::Class { class, probabilities } = model.step(&mut series, *time, &[*value]).unwrap() else { panic!() };
         seen.push((class, probabilities));
     }
-    let whole = ncde::train::predict_all(&model, &waves(4)).unwrap().predictions[3][0].clone();
+    let whole = ncde::train::predict_all(&model, &waves(4), model.spec().task.at()).unwrap().predictions[3][0].clone();
     assert_eq!(
         Some(&whole),
         seen.last()

@@ -60,7 +60,6 @@ struct Solved {
     parameters: usize,
     /// Which features were chosen, in words.
     chosen: String,
-    /// The mean square of leave-out errors.
     error: f64,
 }
 
@@ -155,6 +154,22 @@ impl Run {
         let weights = weights.into_iter().chain(readout.named(spec.layers.len(), temperature)).collect();
         Ok(Solved { spec, weights, parameters, chosen, error })
     }
+}
+
+/// The fit with the least error among penalties by their powers, from the one in the middle down the valley; `at` has no fit for a power that is too small or too large.
+fn down_the_valley<T>(middle: i32, at: impl Fn(i32) -> Option<T>, error: impl Fn(&T) -> f64) -> Option<T> {
+    let mut best = at(middle)?;
+    for direction in [1, -1] {
+        let mut power = middle + direction;
+        while let Some(next) = at(power).filter(|next| error(next) < error(&best)) {
+            best = next;
+            power += direction;
+        }
+        if power != middle + direction {
+            break;
+        }
+    }
+    Some(best)
 }
 
 /// The same mixtures `[spans, width - 1, groups]` for rows that begin with time: `[spans, width, groups]`.
