@@ -20,10 +20,11 @@ use crate::table::distinct;
 use crate::{Error, Figure};
 
 /// How much is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Budget {
     /// Minutes on two cores; the plan says what was cut.
+    #[default]
     Quick,
     /// As published.
     Paper,
@@ -95,7 +96,7 @@ impl Seeds {
 }
 
 /// What is asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Request {
     /// How much.
     pub budget: Budget,
@@ -120,17 +121,7 @@ pub struct Request {
 impl Request {
     /// All of an experiment at a budget.
     pub fn new(budget: Budget) -> Self {
-        Self {
-            budget,
-            seeds: None,
-            steps: None,
-            set: Vec::new(),
-            models: Vec::new(),
-            tasks: Vec::new(),
-            data: None,
-            split: None,
-            device: Device::Cpu,
-        }
+        Self { budget, ..Self::default() }
     }
 
     /// Whether a model is trained: at `quick` those of a list and those that are asked for by name.

@@ -190,7 +190,7 @@ fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, E
         _ => None,
     };
     let mut parts = match &settings.decided.data.parts {
-        Some(path) => super::parts::read(path, settings.seed, &data.cases)?,
+        Some(path) => super::parts::read(path, settings.plan.seed, &data.cases)?,
         None => settings.split.parts(trained, classes),
     };
     parts.test.extend(trained..data.cases.len());

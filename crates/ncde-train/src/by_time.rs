@@ -159,7 +159,6 @@ fn cut<T: Clone>(of: &[Vec<T>], pieces: &[(usize, Range<usize>)]) -> Vec<Vec<T>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncde_data::Clock;
 
     fn long(length: usize, gap: usize) -> Long {
         let case = Case {
@@ -168,15 +167,9 @@ mod tests {
             values: (0..length).map(|t| t as f64).collect(),
             statics: vec![],
         };
-        let data = Dataset {
-            name: "one".into(),
-            channels: vec!["x".into()],
-            statics: vec![],
-            times: Clock::Index,
-            cases: vec![case],
-            targets: Targets::ValueSteps { name: "y".into(), of: vec![(0..length).map(|t| 0.5 * t as f64).collect()] },
-            vocabulary: None,
-        };
+        let targets = Targets::ValueSteps { name: "y".into(), of: vec![(0..length).map(|t| 0.5 * t as f64).collect()] };
+        let channels = vec!["x".into()];
+        let data = Dataset { channels, cases: vec![case], targets, ..crate::demo::turns(0).subset(&[]) };
         Long { data, cuts: vec![Cut::of(length, [0.2, 0.2], gap)] }
     }
 

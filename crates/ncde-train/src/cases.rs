@@ -31,7 +31,7 @@ impl<'a, B: TrainBackend> Cases<'a, B> {
         let tracked = resident.as_ref().map(Resident::tracked);
         Self {
             run,
-            batches: Batches::new(run.settings.seed, batch, cases),
+            batches: Batches::new(run.settings.plan.seed, batch, cases),
             resident,
             tracked,
             members: run.spec.members() as f64,
@@ -71,7 +71,7 @@ impl<B: TrainBackend> Feed<B> for Cases<'_, B> {
             losses += share * loss.into_scalar().elem::<f64>();
             weight += share;
         }
-        let metric = goal.metrics(&predicted).get(&settings.metric);
+        let metric = goal.metrics(&predicted).get(&settings.plan.metric);
         Ok(Some(Evaluation { loss: Some(losses / f64::max(weight, 1e-30)), metric }))
     }
 

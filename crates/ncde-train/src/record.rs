@@ -63,7 +63,7 @@ impl Run {
             version: env!("CARGO_PKG_VERSION").into(),
             command: request.command.into(),
             started: request.started.into(),
-            seed: self.settings.seed,
+            seed: self.settings.plan.seed,
             threads: rayon::current_num_threads(),
             data,
             model: ModelSummary { name: self.spec.name.clone(), detail: self.spec.detail(), parameters },

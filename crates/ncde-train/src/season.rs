@@ -141,7 +141,7 @@ fn refined(signals: &[Vec<f64>], longest: usize, near: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncde_data::{Case, Clock, Targets};
+    use ncde_data::{Case, Targets};
     use ncde_runtime::random::Stream;
 
     fn data(length: usize, value: impl Fn(f64) -> f64, keep: impl Fn(usize) -> bool) -> Dataset {
@@ -152,15 +152,8 @@ mod tests {
             times: times.iter().map(|&t| t as f64).collect(),
             statics: vec![],
         };
-        Dataset {
-            name: "one".into(),
-            channels: vec!["x".into()],
-            statics: vec![],
-            times: Clock::Numbers,
-            cases: vec![case],
-            targets: Targets::None,
-            vocabulary: None,
-        }
+        let channels = vec!["x".into()];
+        Dataset { channels, cases: vec![case], targets: Targets::None, ..crate::demo::turns(0).subset(&[]) }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What a run does: every default, decided from the data.
 
 use ncde_data::{Dataset, Targets, TaskName};
-use ncde_layers::layer::FieldNorm;
 use ncde_report::metrics::higher_is_better;
 use ncde_runtime::random::Stream;
 use ncde_runtime::{At, Forecast, Scaling, Task};
@@ -27,9 +26,6 @@ const MIN_SERIES_TO_HOLD_OUT: usize = 10;
 /// A series that is split by time by default has at least so many observations, and so many times the horizon.
 const LONG_SERIES_ROWS: usize = 100;
 const LONG_SERIES_HORIZONS: usize = 8;
-
-/// How often a step that diverges is taken again.
-const MAX_RECOVERIES: usize = 5;
 
 /// What a run does.
 ///
@@ -68,10 +64,8 @@ pub struct Settings {
     pub batch: usize,
     pub loss: LossName,
     pub class_weights: ClassWeights,
-    pub metric: String,
-    /// The same if it was asked for, and so is shown first; else empty.
+    /// The metric that decides if it was asked for, and so is shown first; else empty.
     pub headline: String,
-    pub seed: u64,
 }
 
 impl Settings {
@@ -248,24 +242,20 @@ impl Settings {
             *t = TrainConfig { metric, seed, ..TrainConfig::default() };
         }
         let plan = Plan {
-            steps,
             optimizer: optimizer.optimizer(),
             schedule: Schedule { peak: rate, floor, warmup: warmup as f64, shape },
             decay,
             clip,
             penalty,
-            norm: FieldNorm::Channels,
             average,
             evaluate_every,
             patience,
             seconds: 60.0 * minutes,
-            target: None,
             higher_is_better: higher_is_better(&metric),
-            metric: metric.clone(),
-            keep_best: true,
-            recoveries: MAX_RECOVERIES,
+            metric,
             seed,
             masks: Stream::new(seed, 5),
+            ..Plan::new(steps, rate)
         };
         Ok(Self {
             choice,
@@ -281,9 +271,7 @@ impl Settings {
             batch,
             loss,
             class_weights,
-            metric,
             headline,
-            seed,
             decided: config,
         })
     }

@@ -160,7 +160,7 @@ impl<B: TrainBackend> State<B> {
         let names: Vec<String> = self.trainee.network.weights().iter().map(|weight| weight.name.clone()).collect();
         let slot_names = self.trainee.slot_names();
         let mut next = |name: String, like: &Tensor<B, 1>| -> Option<Tensor<B, 1>> {
-            let values = tensors.take(&name).filter(|values| values.len() == like.dims()[0])?;
+            let values = tensors.remove(&name).filter(|values| values.len() == like.dims()[0])?;
             let count = values.len();
             Some(Tensor::from_data(TensorData::new(values, [count]), &like.device()))
         };

@@ -44,7 +44,8 @@ pub struct Windows {
 }
 
 impl Cut {
-    pub(super) fn windows(&self, recordings: &[Recording]) -> Windows {
+    /// The windows of recordings.
+    pub fn windows(&self, recordings: &[Recording]) -> Windows {
         let (mut cases, mut of): (Vec<Case>, Vec<Vec<f64>>) = Default::default();
         let mut ids: [Vec<String>; 3] = Default::default();
         for (person, own) in recordings.iter().enumerate() {

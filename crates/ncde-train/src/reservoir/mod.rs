@@ -97,7 +97,7 @@ impl Run {
     fn solve(&self, full: &Reservoir) -> Result<Solved, Error> {
         let (signal, task) = (self.spec.signal(), &self.spec.task);
         let (width, outputs) = (signal.width(), task.outputs(self.spec.channels.len()));
-        let stream = Stream::new(self.settings.seed, 7);
+        let stream = Stream::new(self.settings.plan.seed, 7);
         let cases: Vec<CaseRows<'_>> = (0..self.data.cases.len())
             .map(|i| {
                 let (values, times, statics) = self.features.case(i);

@@ -101,7 +101,7 @@ impl Run {
 
         let mut inputs = Sums::new(counts.inputs(), 0);
         self.pass(memory, &requested, &mut |_, rows, _| inputs.add(rows))?;
-        let stream = Stream::new(self.settings.seed, 8);
+        let stream = Stream::new(self.settings.plan.seed, 8);
         let expansion = Expansion::drawn(memory, signal.width(), counts, &inputs, &stream);
         drop(inputs);
 
