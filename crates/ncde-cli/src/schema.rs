@@ -34,12 +34,7 @@ pub(crate) fn options(spec: &ModelSpec, schema: &Schema, columns: &ColumnArgs) -
             tokens: spec.vocabulary.as_ref().filter(|_| named).and(spec.channels.first().cloned()),
             ..Columns::default()
         },
-        task: match &spec.task {
-            Task::Classification { .. } => Some(ncde_data::Task::Classification),
-            Task::Regression { .. } => Some(ncde_data::Task::Regression),
-            Task::Forecast { .. } => None,
-        },
-        without_labels: spec.task.forecast().is_some(),
+        task: Some(ncde_train::task_name(&spec.task)),
         layout: schema.table.clone(),
         ..ReadOptions::default()
     })

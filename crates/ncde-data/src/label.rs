@@ -1,7 +1,7 @@
 //! From labels as they stand in a file to targets: classes or numbers?
 //!
 //! Text means classes, and so does a file that announces its classes; numbers that are not all whole mean regression. Of whole
-//! numbers [`is_quantity`] decides. A [`Task`] overrides all of this.
+//! numbers [`is_quantity`] decides. A [`TaskName`] overrides all of this.
 
 use std::collections::HashMap;
 
@@ -14,14 +14,17 @@ use crate::text::unit;
 use crate::vocabulary::Seen;
 use crate::{Error, Targets, Warning};
 
-/// What is to be learnt from labels.
+/// What is predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Task {
+#[non_exhaustive]
+pub enum TaskName {
     /// Labels are names of classes, even if they are numbers.
     Classification,
     /// Labels are numbers.
     Regression,
+    /// Later values of the channels: labels are not read.
+    Forecast,
 }
 
 /// Up to so many different integers are classes if each has many labels, or if they count classes.
@@ -148,7 +151,7 @@ impl Labels {
     pub(crate) fn of_cases(
         &self,
         labels: &[Label],
-        task: Option<Task>,
+        task: Option<TaskName>,
         id: impl Fn(usize) -> String,
         place: impl Fn(usize) -> Location,
     ) -> Result<Targets, Error> {
@@ -170,7 +173,7 @@ impl Labels {
     pub(crate) fn of_steps(
         &self,
         labels: &[&[Label]],
-        task: Option<Task>,
+        task: Option<TaskName>,
         id: impl Fn(usize) -> String,
         place: impl Fn(usize, usize) -> Location,
     ) -> Result<Targets, Error> {
@@ -190,12 +193,12 @@ impl Labels {
     }
 
     /// The classes that these labels are of; `None` if they are numbers.
-    fn classes(&self, labels: &[Label], task: Option<Task>, changing: f64) -> Option<Vec<String>> {
+    fn classes(&self, labels: &[Label], task: Option<TaskName>, changing: f64) -> Option<Vec<String>> {
         let mut numbers: Vec<f64> =
             labels.iter().filter_map(|label| if let Label::Number(x) = label { Some(*x) } else { None }).collect();
         let is_numeric = numbers.len() == labels.len();
         match (task, &self.announced) {
-            (Some(Task::Regression), _) => None,
+            (Some(TaskName::Regression), _) => None,
             (_, Some(classes)) if !classes.is_empty() => Some(classes.clone()),
             (None, None) if is_numeric && is_quantity(numbers.clone(), changing) => None,
             _ => {
@@ -276,7 +279,7 @@ mod tests {
     use super::*;
     use crate::error::at_line;
 
-    fn targets(texts: &[&str], task: Option<Task>) -> Result<Targets, Error> {
+    fn targets(texts: &[&str], task: Option<TaskName>) -> Result<Targets, Error> {
         let mut labels = Labels::new("y");
         let place = |i: usize| at_line("test", i as u64 + 1);
         let read: Vec<Label> = texts.iter().map(|text| labels.label(text.as_bytes(), || place(0)).unwrap()).collect();
@@ -353,9 +356,9 @@ mod tests {
 
     #[test]
     fn a_task_decides() {
-        assert_eq!(targets(&["2.5", "1"], Some(Task::Classification)).unwrap(), classes(&["1", "2.5"], &[1, 0]));
-        assert_eq!(targets(&["2", "1"], Some(Task::Regression)).unwrap(), values(&[2.0, 1.0]));
-        let error = targets(&["2", "x"], Some(Task::Regression)).unwrap_err().to_string();
+        assert_eq!(targets(&["2.5", "1"], Some(TaskName::Classification)).unwrap(), classes(&["1", "2.5"], &[1, 0]));
+        assert_eq!(targets(&["2", "1"], Some(TaskName::Regression)).unwrap(), values(&[2.0, 1.0]));
+        let error = targets(&["2", "x"], Some(TaskName::Regression)).unwrap_err().to_string();
         assert_eq!(error, "`test`, line 2: `x` is not a number; regression needs numbers as labels");
     }
 

@@ -58,7 +58,7 @@ mod write;
 pub use columns::Columns;
 pub use dataset::{Case, Clock, Dataset, Flaw, Targets};
 pub use error::{Error, SourceLocation};
-pub use label::Task;
+pub use label::TaskName;
 pub use read::{Format, Given, Line, LineReader, Loaded, ReadOptions, load, load_bytes, read, read_bytes};
 pub use schema::{Cells, Column, Duplicates, Layout, Role, Schema, Warning};
 pub use summary::Summary;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ncde_data::{Format, ReadOptions, Targets, Task, read, read_bytes};
+use ncde_data::{Format, ReadOptions, Targets, TaskName, read, read_bytes};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad")
@@ -30,7 +30,7 @@ fn options(words: &[&str]) -> ReadOptions {
             "channels" => options.columns.channels = Some(value.split(',').map(Into::into).collect()),
             "statics" => options.columns.statics = Some(value.split(',').map(Into::into).collect()),
             "format" => options.format = Some(value.parse().unwrap()),
-            "task" => options.task = Some(if value == "regression" { Task::Regression } else { Task::Classification }),
+            "task" => options.task = Some(if value == "regression" { TaskName::Regression } else { TaskName::Classification }),
             _ => panic!("no option {key}"),
         }
     }

@@ -7,7 +7,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ncde_data::npy::{Array, Data, write_npz};
-use ncde_data::{Clock, Columns, Dataset, Format, ReadOptions, Targets, Task, read, read_bytes};
+use ncde_data::{Clock, Columns, Dataset, Format, ReadOptions, Targets, TaskName, read, read_bytes};
 
 fn parse(name: &str, text: &str) -> Dataset {
     read_bytes(name, text.as_bytes(), &ReadOptions::default()).unwrap()
@@ -49,7 +49,7 @@ fn ts_with_targets_and_without_labels() {
     let data = parse("x.ts", "@problemName p\n@classLabel false\n@data\n1,2:3,4\n");
     assert_eq!(data.targets, Targets::None);
     assert_eq!(data.cases[0].values, [1.0, 3.0, 2.0, 4.0]);
-    let options = ReadOptions { task: Some(Task::Regression), ..ReadOptions::default() };
+    let options = ReadOptions { task: Some(TaskName::Regression), ..ReadOptions::default() };
     let data = with("x.ts", "@classLabel true 1 2.5\n@data\n1:2.5\n2:1\n", &options);
     assert_eq!(data.targets, Targets::Values { name: "label".into(), of: vec![2.5, 1.0] });
     assert_eq!(data.name, "x");

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ncde_data::{Case, Clock, Columns, Dataset, Format, ReadOptions, Targets, Task, TimeFormat, read, write};
+use ncde_data::{Case, Clock, Columns, Dataset, Format, ReadOptions, Targets, TaskName, TimeFormat, read, write};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -139,7 +139,7 @@ proptest! {
             prop_assume!(!gaps || data.cases.iter().any(|case| case.len() > 1));
             // Observations that are all unlabelled are no targets; whole numbers may look like classes.
             let is_quantity = matches!(data.targets, Targets::Values { .. } | Targets::ValueSteps { .. });
-            let task = is_quantity.then_some(Task::Regression);
+            let task = is_quantity.then_some(TaskName::Regression);
             let back = through(&data, Format::Npz, name, &ReadOptions { task, ..ReadOptions::default() });
             assert_same_cases(&data, &back);
             prop_assert_eq!(&data.name, &back.name);
@@ -176,7 +176,7 @@ proptest! {
     #[test]
     fn csv_holds_all_but_the_order_of_classes(data in dataset(WHOLE, 2)) {
         let statics = Some(data.statics.clone());
-        let task = matches!(data.targets, Targets::Values { .. }).then_some(Task::Regression);
+        let task = matches!(data.targets, Targets::Values { .. }).then_some(TaskName::Regression);
         // Numbers may look like seconds since 1970.
         let time_format = (data.times == Clock::Numbers).then_some(TimeFormat::Number);
         let columns = Columns { statics, time_format, ..Columns::default() };

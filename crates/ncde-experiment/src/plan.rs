@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use ncde_report::statistics::Better;
 use ncde_train::Device;
@@ -16,13 +16,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::record::{Measured, Record};
+use crate::table::distinct;
 use crate::{Error, Figure};
 
 /// How much is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Budget {
     /// Minutes on two cores; the plan says what was cut.
+    #[default]
     Quick,
     /// As published.
     Paper,
@@ -94,7 +96,7 @@ impl Seeds {
 }
 
 /// What is asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Request {
     /// How much.
     pub budget: Budget,
@@ -119,17 +121,12 @@ pub struct Request {
 impl Request {
     /// All of an experiment at a budget.
     pub fn new(budget: Budget) -> Self {
-        Self {
-            budget,
-            seeds: None,
-            steps: None,
-            set: Vec::new(),
-            models: Vec::new(),
-            tasks: Vec::new(),
-            data: None,
-            split: None,
-            device: Device::Cpu,
-        }
+        Self { budget, ..Self::default() }
+    }
+
+    /// Whether a model is trained: at `quick` those of a list and those that are asked for by name.
+    pub(crate) fn wants(&self, model: &str, quick: &[&str]) -> bool {
+        self.budget == Budget::Paper || quick.contains(&model) || self.models.iter().any(|name| name == model)
     }
 
     /// Settings that are changed of a model: those of the others stay, as they may not have them.
@@ -145,13 +142,11 @@ impl Request {
 }
 
 /// What was published.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Published {
-    /// The model.
     pub model: &'static str,
-    /// The task.
     pub task: &'static str,
-    /// The metric.
     pub metric: &'static str,
     /// The mean over seeds.
     pub mean: f64,
@@ -176,42 +171,14 @@ pub struct Metric {
 
 /// What a job may ask and say while it goes on.
 pub struct Control<'a> {
-    device: Device,
-    stop: &'a Arc<AtomicBool>,
-    directory: &'a Path,
-    say: &'a mut dyn FnMut(&str, f64),
-}
-
-impl<'a> Control<'a> {
-    /// Trains on a device and stops when the flag is raised; `directory` is the run's own; `say` is told what was seen, and which share is done.
-    pub fn new((device, stop): (Device, &'a Arc<AtomicBool>), directory: &'a Path, say: &'a mut dyn FnMut(&str, f64)) -> Self {
-        Self { device, stop, directory, say }
-    }
-
     /// Where models are trained.
-    pub fn device(&self) -> Device {
-        self.device
-    }
-
-    /// The flag.
-    pub fn stop(&self) -> &'a Arc<AtomicBool> {
-        self.stop
-    }
-
+    pub device: Device,
+    /// Raised when it is time to stop.
+    pub stop: &'a Arc<AtomicBool>,
     /// The directory of the run, which may hold what an interrupted one has left.
-    pub fn directory(&self) -> &'a Path {
-        self.directory
-    }
-
-    /// Whether it is time to stop.
-    pub fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// Says what was seen, and which share is done.
-    pub fn say(&mut self, words: &str, share: f64) {
-        (self.say)(words, share);
-    }
+    pub directory: &'a Path,
+    /// Is told what was seen, and which share is done.
+    pub say: &'a mut dyn FnMut(&str, f64),
 }
 
 impl fmt::Debug for Control<'_> {
@@ -227,18 +194,14 @@ pub type Work = Box<dyn Fn(&mut Control<'_>) -> Result<Option<Measured>, Error>>
 pub type Spare = Box<dyn Fn(&[Record]) -> bool>;
 
 /// One run.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 pub struct Job {
-    /// The model.
     pub model: String,
-    /// The task.
     pub task: String,
-    /// The seed.
     pub seed: u64,
     /// All that decides what comes out; a finished run with other settings is not taken for this one.
     pub settings: Value,
-    /// Whether what was measured so far makes it unnecessary.
     pub spare: Option<Spare>,
-    /// What is done.
     pub work: Work,
 }
 
@@ -256,38 +219,33 @@ impl fmt::Debug for Job {
 }
 
 /// An experiment at a budget.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug)]
 pub struct Plan {
-    /// What it is.
     pub title: String,
     /// How it differs from what was published: what was cut, and what is done right.
     pub differences: Vec<String>,
     /// The runs, in order.
     pub jobs: Vec<Job>,
-    /// The metrics of the tables, the most important first.
     pub metrics: Vec<Metric>,
-    /// What was published.
     pub published: Vec<Published>,
     /// Whether models are ranked and tested over tasks by the first metric, which must then be one of which more or less is better.
     pub compared: bool,
-    /// Plots of records.
     pub figures: fn(&[Record]) -> Vec<Figure>,
     /// What records say, in words.
     pub findings: fn(&[Record]) -> Vec<String>,
 }
 
 /// An experiment.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
-    /// As it is typed.
     pub name: &'static str,
-    /// What it is, in a line.
     pub summary: &'static str,
     /// What it needs: data, and about how long.
     pub needs: &'static str,
     /// Whether settings of its runs can be changed.
     pub settings: bool,
-    /// Its plan.
     pub plan: fn(&Request) -> Result<Plan, Error>,
 }
 
@@ -309,12 +267,7 @@ impl Entry {
         let wanted = [("model", &request.models), ("task", &request.tasks)];
         let part = |job: &Job, what: &str| if what == "model" { job.model.clone() } else { job.task.clone() };
         for (what, names) in wanted {
-            let mut known: Vec<String> = Vec::new();
-            for own in plan.jobs.iter().map(|job| part(job, what)) {
-                if !known.contains(&own) {
-                    known.push(own);
-                }
-            }
+            let known = distinct(plan.jobs.iter().map(|job| part(job, what)));
             if let Some(name) = names.iter().find(|name| !known.contains(name)) {
                 let known = known.iter().map(|own| format!("`{own}`")).collect::<Vec<_>>().join(", ");
                 return Err(Error::Filter { experiment: self.name.into(), what, name: name.clone(), known });

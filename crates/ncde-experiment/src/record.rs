@@ -52,21 +52,15 @@ impl Measured {
 }
 
 /// A finished run.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The experiment.
     pub experiment: String,
-    /// The budget.
     pub budget: Budget,
-    /// The model.
     pub model: String,
-    /// The task.
     pub task: String,
-    /// The seed.
     pub seed: u64,
-    /// All that decides what comes out.
     pub settings: Value,
-    /// What it measured.
     #[serde(flatten)]
     pub measured: Measured,
     /// How long it took, in seconds; of what came before an interruption the steps of training alone.
@@ -84,13 +78,11 @@ impl Record {
         self.measured.values.get(metric).copied()
     }
 
-    /// Whether training diverged.
     pub(crate) fn has_exploded(&self) -> bool {
         self.value(EXPLODED).is_some_and(|own| own > 0.0)
     }
 }
 
-/// The directory of a job.
 pub(crate) fn place(directory: &Path, job: &Job) -> PathBuf {
     directory.join(&job.model).join(&job.task).join(format!("seed-{}", job.seed))
 }

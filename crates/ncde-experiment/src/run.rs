@@ -13,31 +13,15 @@ use crate::plan::{Budget, Control, Job, Plan};
 use crate::record::{self, RESULT, Record};
 
 /// What happens while an experiment goes on.
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A run begins.
-    Started {
-        /// Which.
-        job: &'a Job,
-        /// How many runs are done, or not needed.
-        done: usize,
-        /// How many there are.
-        all: usize,
-    },
-    /// A run goes on.
-    Working {
-        /// What it has seen.
-        words: &'a str,
-        /// Which share of it is done.
-        share: f64,
-    },
-    /// A run is finished.
-    Finished {
-        /// What it left.
-        record: &'a Record,
-        /// Whether it was finished before.
-        already: bool,
-    },
+    /// A run begins; so many of all are done, or not needed.
+    Started { job: &'a Job, done: usize, all: usize },
+    /// A run goes on: what it has seen, and which share of it is done.
+    Working { words: &'a str, share: f64 },
+    /// A run is finished, now or before (`already`).
+    Finished { record: &'a Record, already: bool },
 }
 
 /// Runs a plan in a directory, training on a device; `name` is that of the experiment.
@@ -68,7 +52,7 @@ pub fn run(
         let begun = Instant::now();
         let mut say = |words: &str, share: f64| on(Event::Working { words, share });
         let place = record::place(directory, job);
-        let mut control = Control::new((device, stop), &place, &mut say);
+        let mut control = Control { device, stop, directory: &place, say: &mut say };
         let measured = match (job.work)(&mut control) {
             Ok(Some(measured)) => measured,
             Ok(None) => return Err(Error::Interrupted { done, all }),

@@ -43,11 +43,6 @@ impl Shuffle {
         Self { n, a, b, stream }
     }
 
-    /// How many things there are.
-    pub fn count(&self) -> u128 {
-        self.n
-    }
-
     /// What is at place `i`, counted modulo `n`.
     pub fn at(&self, i: u128) -> u128 {
         let mut x = i % self.n;

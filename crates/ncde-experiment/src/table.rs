@@ -13,13 +13,11 @@ use crate::record::Record;
 use crate::standing::{Standing, standing};
 
 /// A mean over seeds.
+#[expect(missing_docs, reason = "as the line above says")]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Mean {
-    /// The mean.
     pub mean: f64,
-    /// The population deviation.
     pub deviation: f64,
-    /// Of how many seeds.
     pub seeds: usize,
 }
 
@@ -52,13 +50,17 @@ pub struct Table {
 
 /// The names that records have of one kind, in the order in which they come.
 pub fn names<'a>(records: &'a [Record], name: impl Fn(&'a Record) -> &'a str) -> Vec<&'a str> {
-    let mut all: Vec<&str> = Vec::new();
-    for own in records.iter().map(name) {
-        if !all.contains(&own) {
-            all.push(own);
+    distinct(records.iter().map(name))
+}
+
+/// Each of some values once, in the order in which they come first.
+pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    values.fold(Vec::new(), |mut all, value| {
+        if !all.contains(&value) {
+            all.push(value);
         }
-    }
-    all
+        all
+    })
 }
 
 /// The mean over seeds of a metric.
@@ -123,13 +125,11 @@ fn column(metric: &Metric, values: Vec<Option<(f64, Option<f64>)>>) -> Vec<Cell>
 }
 
 /// A line a value and a line a mean, for programs.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Serialize)]
 pub struct Line<'a> {
-    /// The experiment.
     pub experiment: &'a str,
-    /// The model.
     pub model: &'a str,
-    /// The task.
     pub task: &'a str,
     /// The seed; none of a mean.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,14 +137,11 @@ pub struct Line<'a> {
     /// Of how many seeds it is the mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_of: Option<usize>,
-    /// The metric.
     pub metric: &'a str,
-    /// Its value.
     pub value: f64,
     /// The population deviation of a mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
-    /// What was published for it.
     pub published: Option<f64>,
 }
 

@@ -27,10 +27,10 @@ fn plan(done: &Rc<RefCell<Vec<String>>>, stop: Option<usize>, flag: &Arc<AtomicB
                     if stop == Some(place) {
                         flag.store(true, Ordering::Relaxed);
                     }
-                    if control.is_over() {
+                    if control.stop.load(std::sync::atomic::Ordering::Relaxed) {
                         return Ok(None);
                     }
-                    control.say("at it", 0.5);
+                    (control.say)("at it", 0.5);
                     done.borrow_mut().push(format!("{model} {task} {seed}"));
                     let value = if model == "dense" { 0.5 + 0.1 * seed as f64 } else { 0.25 };
                     let values = [("value", value), ("nothing", f64::NAN), ("steps", 40.0), ("step_seconds", 0.5)];

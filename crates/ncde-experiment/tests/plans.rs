@@ -172,7 +172,9 @@ fn recordings_that_are_missing_say_where_to_get_them_or_are_drawn() {
     let stop = Arc::new(AtomicBool::new(false));
     let mut say = |_: &str, _: f64| {};
     let out = folder.path().join("run");
-    let error = (plan.jobs[0].work)(&mut Control::new((Device::Cpu, &stop), &out, &mut say)).unwrap_err().to_string();
+    let error = (plan.jobs[0].work)(&mut Control { device: Device::Cpu, stop: &stop, directory: &out, say: &mut say })
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("S1.pkl") && error.contains("ends at byte 0"), "{error}");
 }
 
@@ -185,7 +187,9 @@ fn a_short_run_on_drawn_recordings() {
         let stop = stop.clone();
         move |words: &str, _: f64| stop.store(words.starts_with("step 2 "), Ordering::Relaxed)
     };
-    let seen = (plan.jobs[0].work)(&mut Control::new((Device::Cpu, &stop), folder.path(), &mut stop_soon)).unwrap();
+    let seen =
+        (plan.jobs[0].work)(&mut Control { device: Device::Cpu, stop: &stop, directory: folder.path(), say: &mut stop_soon })
+            .unwrap();
     assert!(seen.is_none() && folder.path().join("parts.json").exists());
 }
 

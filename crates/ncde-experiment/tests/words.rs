@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use ncde_experiment::Shuffle;
-use ncde_experiment::token::{A5, Batch, Formal, Group, Language, Lengths, Word, WordSource};
+use ncde_experiment::token::{A5, Formal, Group, Language, Lengths, Word, WordSource};
 use ncde_runtime::random::Stream;
 
 #[test]
@@ -63,7 +63,7 @@ fn words_of_a_length_are_distinct_and_in_one_part() {
         let source = A5::new(Lengths::One(length), 64, 1234, 7);
         let mut trained: HashSet<Vec<u8>> = HashSet::new();
         for step in 0..40 {
-            let Batch { groups } = source.batch(step);
+            let groups = source.batch(step);
             assert_eq!([groups[0].len(), groups[1].len()], [64, 25]);
             for (i, word) in groups[0].iter().enumerate() {
                 assert!(word.tokens.len() == length && trained.insert(word.tokens.clone()), "{word:?}");
@@ -89,7 +89,7 @@ fn an_epoch_sees_every_word_of_length_three_once() {
     let source = A5::new(Lengths::One(3), 1728, 1234, 7);
     let mut seen = HashSet::new();
     for step in 0..100 {
-        for word in &source.batch(step).groups[0] {
+        for word in &source.batch(step)[0] {
             assert!(seen.insert(word.tokens.clone()));
         }
     }
@@ -97,15 +97,15 @@ fn an_epoch_sees_every_word_of_length_three_once() {
     (0..43_200).for_each(|i| assert!(seen.insert(source.held_out(i).tokens)));
     assert_eq!(seen.len(), 216_000);
     // The next epoch has the same words in another order.
-    let again = &source.batch(100).groups[0];
+    let again = &source.batch(100)[0];
     assert!(again.iter().all(|word| seen.contains(&word.tokens)));
-    assert_ne!(*again, source.batch(0).groups[0]);
+    assert_ne!(*again, source.batch(0)[0]);
 }
 
 #[test]
 fn uniform_words_have_all_lengths_and_letters() {
     let source = A5::new(Lengths::Uniform { train: [3, 6], held_out: [7, 8] }, 500, 1234, 1);
-    let words = source.batch(0).groups.concat();
+    let words = source.batch(0).concat();
     let mut letters = [0; 60];
     let mut lengths = [0; 9];
     for word in &words {
@@ -141,7 +141,7 @@ fn languages_answer_what_they_say() {
     for (name, language) in Language::ALL {
         let source = Formal { language, batch: 300, seed: 3, train: [3, 40], held_out: [40, 256] };
         let mut answers = vec![0; source.classes()];
-        for Word { tokens, answers: own } in source.batch(11).words() {
+        for Word { tokens, answers: own } in &source.batch(11).concat() {
             assert_eq!(own.len(), 1);
             answers[usize::from(own[0])] += 1;
             let wanted = match language {

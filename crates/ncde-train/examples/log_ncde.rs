@@ -5,87 +5,79 @@
 //! depth 2: dh/dt = ... + lambda_[1,2] [f_1, f_2](h)           lambda_[1,2] = the area it encloses, with its sign
 //! ```
 //!
-//! Each loop is observed 20 to 40 times, at times of its own.
+//! Each loop is observed 20 to 40 times, at places of its own; a log-signature does not depend on how fast a path is run through.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
 use std::error::Error;
 
-use burn_flex::Flex;
-use burn_tensor::backend::Backend;
-use burn_tensor::{Tensor, TensorData};
-use ncde_layers::dense::activation;
-use ncde_layers::layer::{Context, Network, Places, Rows};
-use ncde_layers::neural::Activation;
 use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::{Function, Signal};
+use ncde_runtime::layer::Signal;
 use ncde_runtime::random::Stream;
-use ncde_train::{OptimizerName, Trainee, Update};
+use ncde_train::{FitRequest, Padded, Plan, Predictor, Source, Targets, fit, ignore};
 use serde_json::json;
 
-const STEPS: u64 = 200;
+const STEPS: usize = 200;
 const BATCH: usize = 32;
 const LONGEST: usize = 40;
 
-/// Loops that start anywhere on the circle, and their directions.
-fn data<B: Backend>(seed: u64, count: usize) -> (Rows<B>, Vec<f64>) {
-    let (mut values, mut times, mut lengths, mut signs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+/// Loops that start anywhere on the circle, and their directions: 1 to the left, 0 to the right.
+fn data(seed: u64, count: usize) -> (Padded, Vec<usize>) {
+    let (mut loops, mut directions) = (Vec::new(), Vec::new());
     for case in 0..count {
         let draw = Stream::new(seed, case as u64);
-        let sign = if draw.uniform(0) < 0.5 { 1.0 } else { -1.0 };
+        let direction = usize::from(draw.uniform(0) < 0.5);
         let length = 20 + (draw.uniform(1) * 21.0) as usize;
-        for i in 0..length {
-            // The ends of each loop, and between them a time in each piece.
-            let time = match i {
+        let point = |i: usize| {
+            // The ends of each loop, and between them a place in each piece.
+            let share = match i {
                 0 => 0.0,
                 i if i + 1 == length => 1.0,
                 i => (i as f64 + 0.5 * draw.uniform(100 + i as u64)) / length as f64,
             };
-            let angle = std::f64::consts::TAU * (draw.uniform(2) + sign * time);
+            let turned = if direction == 1 { share } else { -share };
+            let angle = std::f64::consts::TAU * (draw.uniform(2) + turned);
             let noise = |k: usize| 0.1 * draw.normal((200 + 2 * i + k) as u64);
-            values.extend([angle.cos() + noise(0), angle.sin() + noise(1)]);
-            times.push(time);
-        }
-        values.resize((case + 1) * LONGEST * 2, 0.0);
-        times.resize((case + 1) * LONGEST, 1.0);
-        lengths.push(length);
-        signs.push(sign);
+            [(angle.cos() + noise(0)) as f32, (angle.sin() + noise(1)) as f32]
+        };
+        loops.push((0..length).flat_map(point).collect::<Vec<f32>>());
+        directions.push(direction);
     }
-    let values = Tensor::from_data(TensorData::new(values, [count, LONGEST, 2]), &Default::default());
-    let places = Places { lengths, trunk: LONGEST, times, branches: None };
-    (Rows { values, places: places.into() }, signs)
+    (Padded::of(loops.iter().map(Vec::as_slice), 2), directions)
 }
 
-fn train(depth: usize) -> Result<Network<Flex>, Box<dyn Error>> {
+/// New loops in every step.
+struct Loops;
+
+impl Source for Loops {
+    fn batch(&mut self, step: usize) -> (Padded, Targets) {
+        let (loops, directions) = data(1000 + step as u64, BATCH);
+        (loops, Targets::classes(directions))
+    }
+}
+
+fn train(depth: usize) -> Result<Box<dyn Predictor>, Box<dyn Error>> {
     let layers: Vec<LayerSpec> = serde_json::from_value(json!([
         {"layer": "windows", "window": LONGEST, "form": {"kind": "log-signature", "depth": depth, "basis": "lyndon"}},
         {"layer": "neural-cde", "kind": "log-ncde", "hidden": 8, "width": 16, "layers": 2, "activation": "silu",
             "before_last": "silu", "last": "tanh", "solver": "heun", "steps": 10, "init": 1.0},
         {"layer": "pool", "over": "last"},
-        {"layer": "linear", "outputs": 1}
+        {"layer": "linear", "outputs": 2}
     ]))?;
-    let mut model = Trainee::<Flex>::new(&layers, &Signal::values(2), 0, OptimizerName::Adam.optimizer(), &Default::default())?;
-    for step in 0..STEPS {
-        let (loops, signs) = data(1000 + step, BATCH);
-        let signs = Tensor::from_data(TensorData::new(signs, [BATCH, 1, 1]), &Default::default());
-        // A little of the penalty that keeps the field smooth; the logistic loss is ln(1 + e^-margin).
-        let update = Update { penalty: 1e-4, ..Update::rate(0.02) };
-        model.step(update, (loops, Context::predict()), |out| {
-            Ok(activation(Function::Each(Activation::Softplus), (out.values * signs).neg())?.mean())
-        })?;
-    }
-    Ok(model.network)
+    // A little of the penalty that keeps the field smooth.
+    let plan = Plan { penalty: 1e-4, ..Plan::new(STEPS, 0.02) };
+    Ok(fit(&FitRequest::new(&layers, &Signal::values(2), &plan), &mut Loops, &mut ignore)?.network)
 }
 
 /// The share of new loops that are classified right.
-fn accuracy(model: &Network<Flex>) -> Result<f64, Box<dyn Error>> {
-    let cases = 500;
-    let (loops, signs) = data(1, cases);
-    let outputs: Vec<f64> = model.forward(loops, &Context::predict())?.values.into_data().iter().collect();
-    Ok(outputs.iter().zip(&signs).filter(|(output, sign)| *output * *sign > 0.0).count() as f64 / cases as f64)
+fn accuracy(model: &dyn Predictor) -> Result<f64, Box<dyn Error>> {
+    let (loops, directions) = data(1, 500);
+    let (outputs, [cases, ..]) = model.outputs(&loops)?;
+    let right = outputs.chunks_exact(2).zip(&directions).filter(|(own, direction)| usize::from(own[1] > own[0]) == **direction);
+    Ok(right.count() as f64 / cases as f64)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let [one, two] = [accuracy(&train(1)?)?, accuracy(&train(2)?)?];
+    let [one, two] = [accuracy(&*train(1)?)?, accuracy(&*train(2)?)?];
     println!("accuracy on new loops, one window each: depth 1 {:5.1} %, depth 2 {:5.1} %", 100.0 * one, 100.0 * two);
     assert!(two > 0.95 && one < 0.7, "the direction is in the area, not in the increment");
     Ok(())

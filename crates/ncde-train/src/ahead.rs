@@ -1,4 +1,4 @@
-//! What lies ahead of each observation of a series: the targets of forecasts, computed where they are asked for, as there are `horizons` times as many as values.
+//! The targets of forecasts. They are computed on demand, as there are `horizons` times as many of them as values.
 //!
 //! ```text
 //! target_{t,k,c} = s_c(x_{slot t + k, c}) - base,     base = 0, or if outputs are relative the last known s_c(x_{., c}) up to t
@@ -16,7 +16,7 @@ pub(super) struct Ahead {
     channels: usize,
     /// `[length, channels]`; NaN where a value is missing.
     values: Vec<f32>,
-    /// For each of them the observations with the last known value of the channel up to there, and the first from there on; [`NONE`] if there is none.
+    /// For each value the observation with the last known value of its channel up to there, and that with the first from there on; [`NONE`] if there is none.
     known: Vec<[u32; 2]>,
 }
 
@@ -43,9 +43,8 @@ impl Ahead {
         Self { slots: Slots::new(&case.times, forecast), channels, values, known }
     }
 
-    /// The targets at an observation, `[horizons, channels]`; NaN where there is none. If they are to be `whole`, what is missing between two known values is on the
-    /// line between them.
-    pub(super) fn targets(&self, t: usize, forecast: &Forecast, whole: bool) -> Vec<f32> {
+    /// The targets at an observation, `[horizons, channels]`; NaN where a value is missing. With `fill_gaps`, values between two known ones are interpolated linearly.
+    pub(super) fn targets(&self, t: usize, forecast: &Forecast, fill_gaps: bool) -> Vec<f32> {
         let slot = self.slots.slot(t);
         let base: Vec<f32> = (0..self.channels)
             .map(|c| if forecast.relative { self.known(t, c, BEFORE).map_or(0.0, |(_, x)| x) } else { 0.0 })
@@ -55,20 +54,20 @@ impl Ahead {
             let observation = self.slots.find(slot + k);
             all.extend((0..self.channels).map(|c| {
                 let seen = observation.map_or(f32::NAN, |j| self.values[j * self.channels + c]);
-                let value = if whole && seen.is_nan() { self.between(t, slot + k, c) } else { seen };
+                let value = if fill_gaps && seen.is_nan() { self.between(t, slot + k, c) } else { seen };
                 value - base[c]
             }));
         }
         all
     }
 
-    /// The last known value of a channel up to an observation, and where it is; or the first from there on.
+    /// The last known value of a channel up to an observation (`BEFORE`) or the first from there on (`AFTER`), and its observation.
     fn known(&self, t: usize, c: usize, side: usize) -> Option<(usize, f32)> {
         let place = self.known.get(t * self.channels + c).map(|sides| sides[side]).filter(|&place| place != NONE)? as usize;
         Some((place, self.values[place * self.channels + c]))
     }
 
-    /// The value of a channel in a slot after observation `t`, on the line between the known ones on both sides.
+    /// The value of a channel in a slot after observation `t`, interpolated linearly between the known ones on both sides.
     fn between(&self, t: usize, slot: usize, c: usize) -> f32 {
         let next = self.slots.next(t, slot);
         let Some((after, high)) = self.known(next, c, AFTER) else { return f32::NAN };
@@ -97,7 +96,7 @@ mod tests {
             time: None,
             missing: Missing::Forward {},
         };
-        let of = |forecast: &Forecast, t, whole| Ahead::new(&case, forecast, &preparation).targets(t, forecast, whole);
+        let of = |forecast: &Forecast, t, fill_gaps| Ahead::new(&case, forecast, &preparation).targets(t, forecast, fill_gaps);
         let text = |values: Vec<f32>| format!("{values:?}");
         let counted = Forecast { from: Some(1), ..Forecast::one(3) };
         assert_eq!(text(of(&counted, 0, false)), "[4.0, NaN, 8.0]");

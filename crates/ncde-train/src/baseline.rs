@@ -14,7 +14,7 @@ use ncde_signature::{Paths, Signature};
 
 use super::preset::usual_depth;
 use super::reservoir::{best_penalty, temperature};
-use super::score::{Said, score, score_said};
+use super::score::{PredictedRange, score, score_ranges};
 use super::{Error, Run};
 
 /// The most training cases of the linear model: products of all pairs are taken.
@@ -23,9 +23,9 @@ const MAX_CASES: usize = 1000;
 const MAX_WORK: usize = 300_000_000;
 
 impl Run {
-    /// What simple predictions reach on these cases.
-    pub(super) fn baselines(&self, asked: &[usize]) -> Result<Vec<Baseline>, Error> {
-        let part = self.data.subset(asked);
+    /// The metrics of simple predictions on these cases.
+    pub(super) fn baselines(&self, cases: &[usize]) -> Result<Vec<Baseline>, Error> {
+        let part = self.data.subset(cases);
         let scored = |name: &str, note: String, predictions: &[Vec<Prediction>]| {
             score(&self.spec.task, &part, predictions).map(|metrics| Baseline { name: name.into(), note, metrics })
         };
@@ -41,12 +41,14 @@ impl Run {
         Ok(all)
     }
 
-    /// What a guess reaches at the same observations of series that are split by time.
-    pub(super) fn guessed(&self, data: &Dataset, said: &[Said]) -> Vec<Baseline> {
+    /// The metrics of a guess at the same observations of series that are split by time.
+    pub(super) fn guessed(&self, data: &Dataset, ranges: &[PredictedRange]) -> Vec<Baseline> {
         let Some((name, note, guess)) = self.guess() else { return Vec::new() };
-        let instead: Vec<Said> =
-            said.iter().map(|own| Said { predictions: vec![guess.clone(); own.predictions.len()], ..own.clone() }).collect();
-        let metrics = score_said(&self.spec.task, data, &instead);
+        let instead: Vec<PredictedRange> = ranges
+            .iter()
+            .map(|range| PredictedRange { predictions: vec![guess.clone(); range.predictions.len()], ..range.clone() })
+            .collect();
+        let metrics = score_ranges(&self.spec.task, data, &instead);
         metrics.map(|metrics| Baseline { name: name.into(), note, metrics }).into_iter().collect()
     }
 
@@ -97,8 +99,8 @@ impl Run {
         let unit = if longest > 0.0 { 1.0 / longest } else { 1.0 };
         let features = |case: &Case| self.signature_of(case, &signature, unit);
         let mut rows = train.iter().map(|&i| features(&self.data.cases[i])).collect::<Result<Vec<_>, Error>>()?;
-        let mut asked = part.cases.iter().map(features).collect::<Result<Vec<_>, Error>>()?;
-        standardise(&mut rows, &mut asked);
+        let mut evaluated = part.cases.iter().map(features).collect::<Result<Vec<_>, Error>>()?;
+        standardise(&mut rows, &mut evaluated);
 
         let targets: Vec<Vec<f64>> = train.iter().filter_map(|&i| self.target(i)).collect();
         let (n, outputs) = (rows.len(), targets[0].len());
@@ -120,7 +122,7 @@ impl Run {
             let logits: Vec<f64> = scores.iter().map(|score| tau * score).collect();
             vec![Prediction::Class { class, probabilities: softmax(&logits) }]
         };
-        Ok(Some(asked.iter().map(predict).collect()))
+        Ok(Some(evaluated.iter().map(predict).collect()))
     }
 
     /// What is to be predicted of a case as a whole: of classes, 1 for the right one and 0 for the others.

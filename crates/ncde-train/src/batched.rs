@@ -12,9 +12,9 @@ use ncde_runtime::{At, LayerSpec, Model, ModelSpec, NamedWeight, Prediction};
 
 use super::device::{OnDevice, on_device};
 use super::features::Features;
-use super::goal::{Place, places};
+use super::goal::{OutputSlot, places};
 use super::optimizer::TrainBackend;
-use super::store::{Answered, predict_all, predict_ends};
+use super::store::{Answered, predict_all};
 use super::{Device, Error};
 use ncde_layers::layer::{LayerBackend, Network, Phase};
 
@@ -24,7 +24,7 @@ use ncde_layers::layer::{LayerBackend, Network, Phase};
 /// If an observation cannot be taken (the case is named), there is no such device, or its memory runs out.
 pub fn predict_on(device: Device, model: &Model, data: &Dataset, at: At) -> Result<Answered, Error> {
     if let Some(LayerSpec::Reservoir(_) | LayerSpec::Memory(_)) = model.spec().layers.first() {
-        return one_by_one(model, data, at);
+        return predict_all(model, data, at);
     }
     on_device(device, Batched { model, data, at })?
 }
@@ -49,7 +49,7 @@ impl OnDevice for Batched<'_> {
             let rows = match network.forward(rows, &context).map_err(Error::from) {
                 // Kernels of the processor refuse a whole batch; which case it is, and from where on, is seen one by one.
                 Err(error) if error.is_overflow() => {
-                    let own = one_by_one(model, &data.subset(&batch), self.at)?;
+                    let own = predict_all(model, &data.subset(&batch), self.at)?;
                     all.overflowed.extend(own.overflowed.iter().map(|&i| batch[i]));
                     batch.iter().zip(own.predictions).for_each(|(&i, own)| all.predictions[i] = own);
                     continue;
@@ -62,7 +62,7 @@ impl OnDevice for Batched<'_> {
                 let at = self.observations(i);
                 let places = match spec.task.at() {
                     // One output for a whole series.
-                    At::End => vec![Place::Trunk(0)],
+                    At::End => vec![OutputSlot::Trunk(0)],
                     At::Steps => places(&at, data.cases[i].len(), features.window),
                 };
                 let own = places.iter().map(|place| &outputs[place.index(rows.places.trunk) * width..][..width]);
@@ -73,11 +73,6 @@ impl OnDevice for Batched<'_> {
         all.overflowed.sort_unstable();
         Ok(all)
     }
-}
-
-/// The same, one case and one observation after the other.
-fn one_by_one(model: &Model, data: &Dataset, at: At) -> Result<Answered, Error> {
-    if at == At::End { predict_ends(model, data) } else { predict_all(model, data) }
 }
 
 impl Batched<'_> {

@@ -17,28 +17,23 @@ const POOL: usize = 8;
 pub(super) struct Batches {
     stream: Stream,
     batch: usize,
-    /// Case and length.
     cases: Vec<(usize, usize)>,
     epoch: Option<(usize, Vec<Vec<usize>>)>,
 }
 
 impl Batches {
-    /// Of these cases with these lengths.
     pub(super) fn new(seed: u64, batch: usize, cases: Vec<(usize, usize)>) -> Self {
         Self { stream: Stream::new(seed, 3), batch, cases, epoch: None }
     }
 
-    /// How many cases a batch has.
     pub(super) fn size(&self) -> usize {
         self.batch
     }
 
-    /// How many there are in an epoch.
     pub(super) fn count(&self) -> usize {
         self.cases.len().div_ceil(self.batch)
     }
 
-    /// The cases of a step.
     pub(super) fn at(&mut self, step: usize) -> &[usize] {
         let count = self.count();
         let (epoch, place) = (step / count, step % count);

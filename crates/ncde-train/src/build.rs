@@ -144,7 +144,6 @@ impl Prepared {
         Facts { period, clock, ..facts }
     }
 
-    /// The run of a model.
     fn run(self, resolved: Resolved) -> Result<Run, Error> {
         let Resolved { name, layers, method, model } = resolved;
         let spec = ModelSpec { name, layers, ..self.spec() };
@@ -191,7 +190,7 @@ fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, E
         _ => None,
     };
     let mut parts = match &settings.decided.data.parts {
-        Some(path) => super::parts::read(path, settings.seed, &data.cases)?,
+        Some(path) => super::parts::read(path, settings.plan.seed, &data.cases)?,
         None => settings.split.parts(trained, classes),
     };
     parts.test.extend(trained..data.cases.len());

@@ -5,8 +5,8 @@
 //! stretches      of L observations, each half of it on from the one before, learned from in their second half; the first one from its beginning
 //! ```
 //!
-//! What is said of the validation and test parts is said by a model that has seen everything before them. A model that is solved for takes the training part of a series as
-//! it is. One that is trained step by step takes stretches, so that a step is short however long the series is; the first half of a stretch warms its state up.
+//! For the validation and test parts a model is evaluated after it has seen all observations before them. A model in closed form takes the training part of a series as a whole.
+//! One that is trained step by step takes stretches, so that the cost of a step does not depend on the length of a series; the first half of a stretch warms up the state.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use ncde_data::{Case, Dataset, Targets};
 use super::fingerprint;
 use super::split::Parts;
 
-/// Observations of one series. Of a forecast, those that it is made from; it is compared with none from the end of the range on.
+/// The ranges of observations of one series. A forecast is made from an observation of the range and compared only with values before its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cut {
     /// To train on, from 0.
@@ -48,7 +48,6 @@ impl Cut {
 pub(super) struct Long {
     /// As they are.
     pub(super) data: Dataset,
-    /// One for each of them.
     pub(super) cuts: Vec<Cut>,
 }
 
@@ -71,7 +70,7 @@ impl Long {
         Self { cuts: data.cases.iter().enumerate().map(cut).collect(), data }
     }
 
-    /// The fingerprint of the series as they are, so that what is only tested on counts too, and of where they are cut.
+    /// The fingerprint of the whole series, test parts included, and of their cuts.
     pub(super) fn fingerprint(&self) -> String {
         let mut parts = Parts::default();
         for (i, cut) in self.cuts.iter().enumerate() {
@@ -81,7 +80,6 @@ impl Long {
         fingerprint::of(&self.data, &parts)
     }
 
-    /// How many observations each part has.
     pub(super) fn observations(&self) -> [usize; 3] {
         let sum = |part: fn(&Cut) -> &Range<usize>| self.cuts.iter().map(|cut| part(cut).len()).sum();
         [sum(|cut| &cut.train), sum(|cut| &cut.validation), sum(|cut| &cut.test)]
@@ -102,7 +100,7 @@ impl Long {
         Stretches { data: pieces_of(&self.data, &pieces), parts, learned }
     }
 
-    /// Stretches of the training and validation parts; behind what is learned from lie as many observations as a forecast looks ahead.
+    /// Stretches of the training and validation parts; each ends with `ahead` observations that serve only as targets of forecasts.
     pub(super) fn stretches(&self, length: usize, ahead: usize) -> Stretches {
         let half = (length / 2).max(1);
         let (mut pieces, mut learned, mut parts) = (Vec::new(), Vec::new(), Parts::default());
@@ -161,7 +159,6 @@ fn cut<T: Clone>(of: &[Vec<T>], pieces: &[(usize, Range<usize>)]) -> Vec<Vec<T>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncde_data::Clock;
 
     fn long(length: usize, gap: usize) -> Long {
         let case = Case {
@@ -170,15 +167,9 @@ mod tests {
             values: (0..length).map(|t| t as f64).collect(),
             statics: vec![],
         };
-        let data = Dataset {
-            name: "one".into(),
-            channels: vec!["x".into()],
-            statics: vec![],
-            times: Clock::Index,
-            cases: vec![case],
-            targets: Targets::ValueSteps { name: "y".into(), of: vec![(0..length).map(|t| 0.5 * t as f64).collect()] },
-            vocabulary: None,
-        };
+        let targets = Targets::ValueSteps { name: "y".into(), of: vec![(0..length).map(|t| 0.5 * t as f64).collect()] };
+        let channels = vec!["x".into()];
+        let data = Dataset { channels, cases: vec![case], targets, ..crate::demo::turns(0).subset(&[]) };
         Long { data, cuts: vec![Cut::of(length, [0.2, 0.2], gap)] }
     }
 

@@ -2,16 +2,15 @@
 
 use burn_autodiff::Autodiff;
 use burn_tensor::ElementConversion;
+use ncde_layers::dense::Seen;
 use ncde_layers::layer::{Error as LayerError, Network, Phase, Visit};
-use ncde_runtime::random::Stream;
 
 use crate::batches::Batches;
 use crate::features::Resident;
 use crate::goal::Predicted;
-use crate::in_flight::Begun;
 use crate::optimizer::TrainBackend;
-use crate::trainee::{Trainee, Update};
-use crate::trainer::{Evaluation, Feed};
+use crate::trainee::Trainee;
+use crate::trainer::{Evaluation, Feed, Plan};
 use crate::{Device, Error, Run};
 
 /// The cases of a run, their rows on the device if they fit there.
@@ -32,7 +31,7 @@ impl<'a, B: TrainBackend> Cases<'a, B> {
         let tracked = resident.as_ref().map(Resident::tracked);
         Self {
             run,
-            batches: Batches::new(run.settings.seed, batch, cases),
+            batches: Batches::new(run.settings.plan.seed, batch, cases),
             resident,
             tracked,
             members: run.spec.members() as f64,
@@ -50,12 +49,12 @@ impl<'a, B: TrainBackend> Cases<'a, B> {
 }
 
 impl<B: TrainBackend> Feed<B> for Cases<'_, B> {
-    fn begin(&mut self, trainee: &mut Trainee<B>, update: Update, masks: Stream, step: usize) -> Result<Begun, LayerError> {
+    fn begin(&mut self, trainee: &mut Trainee<B>, (plan, rate): (&Plan, f64), step: usize) -> Result<Seen, LayerError> {
         let (cases, members) = (self.batches.at(step), self.members);
-        let batch = self.run.features.batch(cases, Phase::Train(masks), self.tracked.as_ref());
+        let batch = self.run.features.batch(cases, Phase::Train(plan.masks.child(step as u64)), self.tracked.as_ref());
         // The sum over members, not their mean: with its own gradient and penalty each is clipped as if it were alone.
         let loss = |rows| self.run.goal.loss(rows, cases).map(|(loss, _)| if members > 1.0 { loss * members } else { loss });
-        trainee.begin(update, batch, loss)
+        trainee.begin((plan, rate), batch, loss)
     }
 
     fn evaluate(&mut self, network: &Network<B>) -> Result<Option<Evaluation>, Error> {
@@ -72,7 +71,7 @@ impl<B: TrainBackend> Feed<B> for Cases<'_, B> {
             losses += share * loss.into_scalar().elem::<f64>();
             weight += share;
         }
-        let metric = goal.metrics(&predicted).get(&settings.metric);
+        let metric = goal.metrics(&predicted).get(&settings.plan.metric);
         Ok(Some(Evaluation { loss: Some(losses / f64::max(weight, 1e-30)), metric }))
     }
 

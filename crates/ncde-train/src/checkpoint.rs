@@ -45,7 +45,6 @@ pub(crate) struct Progress {
     pub(crate) best_loss: f64,
     /// The sum of the losses since the last evaluation, and how many.
     pub(crate) losses: (f64, usize),
-    /// The counts that go with the tensors.
     pub(crate) counts: Counts,
     /// Where it went back to earlier weights; each time the learning rate was lowered.
     pub(crate) recoveries: Vec<Recovery>,
@@ -60,22 +59,7 @@ impl Progress {
 }
 
 /// Flat tensors by name.
-#[derive(Debug, Default, Clone, PartialEq)]
-pub(crate) struct NamedTensors(BTreeMap<String, Vec<f32>>);
-
-impl NamedTensors {
-    pub(crate) fn insert(&mut self, name: String, values: Vec<f32>) {
-        self.0.insert(name, values);
-    }
-
-    pub(crate) fn take(&mut self, name: &str) -> Option<Vec<f32>> {
-        self.0.remove(name)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
+pub(crate) type NamedTensors = BTreeMap<String, Vec<f32>>;
 
 /// What the metadata of the file hold.
 #[derive(Debug, Serialize, Deserialize)]
@@ -97,13 +81,12 @@ fn path(directory: &Path) -> PathBuf {
     directory.join(RUNNING)
 }
 
-/// Writes it.
 pub(crate) fn save(directory: &Path, progress: &Progress, tensors: &NamedTensors) -> Result<(), Error> {
     let path = path(directory);
     let failed = |problem: String| Error::File { path: path.clone(), problem };
     let progress = serde_json::to_string(progress).map_err(|e| failed(e.to_string()))?;
     let raw: Vec<(&String, Vec<u8>)> =
-        tensors.0.iter().map(|(name, values)| (name, values.iter().flat_map(|x| x.to_le_bytes()).collect())).collect();
+        tensors.iter().map(|(name, values)| (name, values.iter().flat_map(|x| x.to_le_bytes()).collect())).collect();
     let crc32 = checksum(&progress, raw.iter().map(|(_, bytes)| &bytes[..]));
     let header = serde_json::to_string(&Header { version: VERSION, crc32, progress }).map_err(|e| failed(e.to_string()))?;
     let views = raw.iter().map(|(name, bytes)| Ok((name.as_str(), TensorView::new(Dtype::F32, vec![bytes.len() / 4], bytes)?)));
@@ -141,22 +124,22 @@ fn parse(bytes: &[u8]) -> Option<(Progress, NamedTensors)> {
     }
     let progress: Progress = serde_json::from_str(&header.progress).ok().filter(Progress::is_sound)?;
     let values = |view: &TensorView<'_>| view.data().as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect();
-    Some((progress, NamedTensors(raw.iter().map(|(name, view)| (name.clone(), values(view))).collect())))
+    Some((progress, raw.iter().map(|(name, view)| (name.clone(), values(view))).collect()))
 }
 
 /// The run is finished: its checkpoint is kept under another name.
 pub(crate) fn finish(directory: &Path) -> Result<(), Error> {
-    let (path, finished) = (path(directory), directory.join(FINISHED));
-    match std::fs::rename(&path, finished) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::File { path, problem: e.to_string() }),
-        _ => Ok(()),
-    }
+    where_it_is(directory, |path| std::fs::rename(path, directory.join(FINISHED)))
 }
 
-/// Removes it.
 pub(crate) fn remove(directory: &Path) -> Result<(), Error> {
+    where_it_is(directory, |path| std::fs::remove_file(path))
+}
+
+/// Does something with the checkpoint, if there is one.
+fn where_it_is(directory: &Path, work: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<(), Error> {
     let path = path(directory);
-    match std::fs::remove_file(&path) {
+    match work(&path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::File { path, problem: e.to_string() }),
         _ => Ok(()),
     }
@@ -169,7 +152,7 @@ mod tests {
 
     fn tensors() -> NamedTensors {
         let all = [("now/layers.0.weight", vec![0.5, -1.0, 2.0]), ("now/layers.0.weight/mean", vec![0.0, 0.25, 1e-9])];
-        NamedTensors(all.map(|(name, values)| (name.to_owned(), values)).into())
+        all.map(|(name, values)| (name.to_owned(), values)).into()
     }
 
     fn progress() -> Progress {

@@ -13,45 +13,36 @@
 
 use std::path::PathBuf;
 
+use ncde_data::TaskName;
 use ncde_runtime::LayerSpec;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::assign::assign;
 use super::loss::LossName;
-use super::names::{ClassWeights, MissingName, Scale, SplitBy, TaskName};
+use super::names::{ClassWeights, MissingName, Scale, SplitBy};
 use super::optimizer::OptimizerName;
 use super::preset;
 use super::schedule::Shape;
 
-/// Declares a table of the configuration: optional keys, their names and meanings, and nothing else allowed.
+/// Declares a table of the configuration: optional keys with their names and meanings, and maybe a group of keys that other tables have as well. Unknown keys are refused
+/// before ([`Config::from_toml`]), where the right table is known.
 macro_rules! table {
-    ($(#[$meta:meta])* $vis:vis $name:ident { @columns; $($(#[doc = $doc:literal])* $key:ident: $type:ty,)* }) => {
+    ($(#[$meta:meta])* $vis:vis $name:ident { $(@$group:ident: $keys:ty;)? $($(#[doc = $doc:literal])* $key:ident: $type:ty,)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(default)]
         $vis struct $name {
             $($(#[doc = $doc])* #[serde(skip_serializing_if = "Option::is_none")] $vis $key: Option<$type>,)*
-            /// What is said of the columns of files.
-            #[serde(flatten)]
-            $vis columns: ncde_data::Columns,
+            $(
+                /// More keys of this table.
+                #[serde(flatten)]
+                $vis $group: $keys,
+            )?
         }
 
         impl $name {
-            /// The keys of this table, those of columns aside, and what they mean.
-            $vis const KEYS: &[$crate::config::Keys] = &[$((stringify!($key), concat!($($doc),*)),)*];
-        }
-    };
-    ($(#[$meta:meta])* $vis:vis $name:ident { $($(#[doc = $doc:literal])* $key:ident: $type:ty,)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(default, deny_unknown_fields)]
-        $vis struct $name {
-            $($(#[doc = $doc])* #[serde(skip_serializing_if = "Option::is_none")] $vis $key: Option<$type>,)*
-        }
-
-        impl $name {
-            /// The keys of this table, and what they mean.
+            /// The keys of this table, those of the group aside, and what they mean.
             $vis const KEYS: &[$crate::config::Keys] = &[$((stringify!($key), concat!($($doc),*)),)*];
         }
     };
@@ -64,7 +55,7 @@ pub(super) type Keys = (&'static str, &'static str);
 table! {
     /// `[data]`: where series come from, and which of them are for what.
     pub DataConfig {
-        @columns;
+        @columns: ncde_data::Columns;
         /// The file to train on, or a folder with one CSV a case.
         train: PathBuf,
         /// A file to test on.
@@ -189,16 +180,13 @@ impl TrainConfig {
 }
 
 /// Everything that can be set.
+#[expect(missing_docs, reason = "each is the table of its name")]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// `[data]`.
     pub data: DataConfig,
-    /// `[prepare]`.
     pub prepare: PrepareConfig,
-    /// `[model]`.
     pub model: ModelConfig,
-    /// `[train]`.
     pub train: TrainConfig,
 }
 
@@ -208,12 +196,7 @@ impl DataConfig {
         ncde_data::ReadOptions {
             labels: labels.cloned(),
             columns: self.columns.clone(),
-            task: match self.task {
-                Some(TaskName::Classification) => Some(ncde_data::Task::Classification),
-                Some(TaskName::Regression) => Some(ncde_data::Task::Regression),
-                Some(TaskName::Forecast) | None => None,
-            },
-            without_labels: self.task == Some(TaskName::Forecast),
+            task: self.task,
             ..ncde_data::ReadOptions::default()
         }
     }

@@ -1,4 +1,4 @@
-//! How far off forecasts are: what share of them was no further off on the validation part, which training has not seen.
+//! Intervals of forecasts from their errors on the validation part, which training has not seen.
 //!
 //! ```text
 //! width_{k,c} = the ceil(level (n + 1))-th smallest of |forecast - truth|          (split conformal: covers with a chance of at least `level` if the future is like that part)
@@ -7,7 +7,7 @@
 use ncde_data::Dataset;
 use ncde_runtime::{Forecast, Intervals};
 
-use super::score::{Said, compare};
+use super::score::{PredictedRange, compare};
 use super::warning::Warning;
 
 /// The chance that intervals are made for.
@@ -15,12 +15,12 @@ pub(super) const LEVEL: f64 = 0.9;
 /// The fewest errors that have such a share.
 const NEEDED: usize = 9;
 
-/// Intervals from what was said of a part; a warning if there is a horizon and channel of which too little is known.
-pub(super) fn intervals(forecast: &Forecast, data: &Dataset, said: &[Said]) -> Result<Intervals, Warning> {
+/// Intervals from the forecasts of a part; a warning if a horizon and channel has too few errors.
+pub(super) fn intervals(forecast: &Forecast, data: &Dataset, ranges: &[PredictedRange]) -> Result<Intervals, Warning> {
     let channels = data.channels.len();
     let mut errors = vec![Vec::new(); forecast.outputs(channels)];
-    for (case, own) in data.cases.iter().zip(said) {
-        compare(forecast, case, channels, own, |_, [place, c], truth, value, _| {
+    for (case, range) in data.cases.iter().zip(ranges) {
+        compare(forecast, case, channels, range, |_, [place, c], truth, value, _| {
             errors[place * channels + c].push((value - truth).abs());
         });
     }

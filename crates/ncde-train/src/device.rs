@@ -33,10 +33,8 @@ impl Device {
 
 /// Work that is the same on every device.
 pub(crate) trait OnDevice {
-    /// What comes of it.
     type Output;
 
-    /// Does it on a backend.
     fn run<B: TrainBackend>(self) -> Self::Output;
 }
 

@@ -10,7 +10,6 @@ use super::{Error, checkpoint};
 
 /// The file in the directory of a run with its effective configuration.
 pub const CONFIG: &str = "config.toml";
-/// Its record.
 pub(super) const RECORD: &str = "run.json";
 
 /// The files that a run writes, and the pages that are made of it.

@@ -3,110 +3,41 @@
 use std::path::PathBuf;
 
 /// An error of training.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A configuration that makes no sense.
     #[error("configuration: {0}")]
     Config(String),
-
-    /// A file of data.
     #[error(transparent)]
     Data(#[from] ncde_data::Error),
-
-    /// Data that cannot be trained on.
     #[error("{0}")]
     Unfit(String),
-
-    /// A case that the preparation or a saved model does not take.
     #[error("case `{id}`: {source}")]
-    Case {
-        /// Its name.
-        id: String,
-        /// Why.
-        source: ncde_runtime::Error,
-    },
-
-    /// A layer.
+    Case { id: String, source: ncde_runtime::Error },
     #[error(transparent)]
     Layer(#[from] ncde_layers::layer::Error),
-
-    /// A saved model.
     #[error(transparent)]
     Runtime(#[from] ncde_runtime::Error),
-
-    /// A signature.
     #[error(transparent)]
     Signature(#[from] ncde_signature::Error),
-
-    /// The loss is not a number any more.
     #[error(
         "the loss is {loss} at step {step}, in a batch of {batch}; try a smaller learning rate (`--set rate={rate:.0e}`), \
          clipping (`--set clip=1`) or smaller first weights (`--set init=...`)"
     )]
-    NotFinite {
-        /// What it is.
-        loss: f64,
-        /// Where.
-        step: usize,
-        /// What is in the batch.
-        batch: String,
-        /// A rate to try.
-        rate: f64,
-    },
-
-    /// A step failed.
+    NotFinite { loss: f64, step: usize, batch: String, rate: f64 },
     #[error(
         "step {step}, in a batch of {batch}: {source}; try a smaller learning rate (`--set rate={rate:.0e}`) or smaller first weights (`--set init=...`)"
     )]
-    Step {
-        /// Where.
-        step: usize,
-        /// What is in the batch.
-        batch: String,
-        /// Why.
-        source: Box<Error>,
-        /// A rate to try.
-        rate: f64,
-    },
-
-    /// Training went wrong, but had been good before.
+    Step { step: usize, batch: String, source: Box<Error>, rate: f64 },
     #[error("{source}. The best weights before, those of step {step}, are saved, and `run.json`")]
-    Stopped {
-        /// What went wrong.
-        source: Box<Error>,
-        /// The step of the best weights.
-        step: usize,
-    },
-
-    /// A directory that a run cannot be written to.
+    Stopped { source: Box<Error>, step: usize },
     #[error("`{}` {problem}", path.display())]
-    Directory {
-        /// Which one.
-        path: PathBuf,
-        /// What is there, and what to do.
-        problem: String,
-    },
-
-    /// Somebody asked it to stop; a checkpoint is written.
+    Directory { path: PathBuf, problem: String },
     #[error("interrupted after step {step} of {steps}; all that was done is saved in `{}`", directory.display())]
-    Interrupted {
-        /// How many steps are done.
-        step: usize,
-        /// Of how many.
-        steps: usize,
-        /// Where it is saved.
-        directory: PathBuf,
-    },
-
-    /// A file could not be read or written.
+    Interrupted { step: usize, steps: usize, directory: PathBuf },
     #[error("`{}`: {problem}", path.display())]
-    File {
-        /// Which one.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    File { path: PathBuf, problem: String },
 }
 
 impl Error {

@@ -6,56 +6,23 @@ use ncde_report::RunRecord;
 use ncde_report::record::{Best, Point, Recovery};
 
 /// What happens while a run goes on.
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Training begins, or goes on after `done` steps.
-    Started {
-        /// Steps already done.
-        done: usize,
-        /// Steps in all.
-        steps: usize,
-        /// Weights that are trained.
-        parameters: usize,
-    },
-    /// A step is done.
-    Step {
-        /// How many are done.
-        step: usize,
-        /// Its loss.
-        loss: f64,
-    },
-    /// A step diverged; it is taken again from earlier weights, at a lower learning rate.
-    Recovered {
-        /// What happened.
-        recovery: &'a Recovery,
-        /// How often it has happened.
-        count: usize,
-        /// How often it may.
-        most: usize,
-    },
-    /// The validation part was evaluated.
-    Evaluated {
-        /// What was seen.
-        point: &'a Point,
-        /// The best so far.
-        best: Option<&'a Best>,
-    },
-    /// The readout of a reservoir is solved for.
-    Solved {
-        /// The features that were chosen, in words.
-        chosen: &'a str,
-        /// The mean square of leave-out errors.
-        error: f64,
-    },
+    /// Training begins, or goes on after the steps that are `done`, with so many trained weights (`parameters`).
+    Started { done: usize, steps: usize, parameters: usize },
+    /// So many steps are done; the loss is that of the last.
+    Step { step: usize, loss: f64 },
+    /// A step diverged, for the `count`-th of at `most` so many times; it is taken again from earlier weights, at a lower learning rate.
+    Recovered { recovery: &'a Recovery, count: usize, most: usize },
+    /// The validation part was evaluated; the best evaluation so far.
+    Evaluated { point: &'a Point, best: Option<&'a Best> },
+    /// The readout of a reservoir is solved for: the features that were chosen, in words, and the mean square of leave-out errors.
+    Solved { chosen: &'a str, error: f64 },
     /// The weights are there, and are being tested.
     Testing,
-    /// Cases on which states overflow: they have no prediction, and count as wrong.
-    Overflowed {
-        /// Of which part.
-        part: &'a str,
-        /// Their names.
-        cases: &'a [String],
-    },
+    /// Cases of a part, by their ids, on which states overflow: they have no prediction, and count as wrong.
+    Overflowed { part: &'a str, cases: &'a [String] },
 }
 
 /// What a run leaves.

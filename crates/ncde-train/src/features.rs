@@ -32,7 +32,6 @@ const MAX_RESIDENT: usize = 4 << 30;
 pub(super) struct Features {
     /// How many layers of the model are computed here: 0 or 1.
     pub(super) first: usize,
-    /// What a row holds.
     pub(super) signal: Signal,
     /// How many observations a window has; 1 where rows are observations.
     pub(super) window: usize,
@@ -67,7 +66,6 @@ impl<B: Backend> Resident<B> {
     }
 }
 
-/// The knots of one case, and their times.
 struct Knots {
     values: Vec<f64>,
     times: Vec<f64>,

@@ -1,6 +1,6 @@
-//! What is learned: targets as tensors, losses, metrics.
+//! Targets as tensors, losses and metrics of each task.
 //!
-//! Targets and weights of the outputs of a batch, for its [`Loss`](crate::loss::Loss). Of several members it is the mean of their losses, so that each learns by itself, and what they say together is the mean of their probabilities or numbers.
+//! The loss of a model with several members is the mean of their losses, so that each learns by itself; its prediction is the mean of their probabilities or numbers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,32 +18,31 @@ use super::names::ClassWeights;
 use ncde_layers::layer::{LayerBackend, Rows};
 use ncde_layers::operation::put;
 
-/// The targets of every case: for each place where an output is asked for, what it should be.
+/// The targets of every case at the rows where an output is wanted.
 #[derive(Debug, Clone)]
 pub(super) struct Goal {
     /// How many numbers a model puts out at each place.
     pub(super) outputs: usize,
     loss: LossName,
-    /// For each case.
     targets: Vec<Known>,
     class_weights: Vec<f64>,
 }
 
-/// What is known of a case.
+/// The targets of a case.
 #[derive(Debug, Clone)]
 enum Known {
-    Labels(Vec<(Place, Target)>),
-    /// What lies ahead of each place, of an observation each.
+    Labels(Vec<(OutputSlot, Target)>),
+    /// Later values, computed on demand; each output row has its observation.
     Ahead {
         of: Ahead,
-        places: Vec<(Place, usize)>,
+        places: Vec<(OutputSlot, usize)>,
         forecast: Arc<Forecast>,
     },
 }
 
-/// Where an output is, see [`Places`](ncde_layers::layer::Places).
+/// The row of an output, see [`Places`](ncde_layers::layer::Places).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum OutputSlot {
     /// A row of the trunk.
     Trunk(usize),
     /// A row in the middle of a window.
@@ -57,7 +56,7 @@ enum Target {
     Values(Vec<f32>),
 }
 
-/// The observations of a case at which there is something to learn, among these.
+/// The observations of a case, in this range, that have a target.
 pub(super) fn labelled(data: &Dataset, task: &Task, case: usize, among: Range<usize>) -> Vec<usize> {
     let length = data.cases[case].len();
     let has = |t: &usize| match (task, &data.targets) {
@@ -71,7 +70,7 @@ pub(super) fn labelled(data: &Dataset, task: &Task, case: usize, among: Range<us
 }
 
 impl Goal {
-    /// The targets of a dataset, for each case at the observations in `learned`; windows hold `window` observations, where outputs are asked for at each.
+    /// The targets of each case at the observations in `learned`; a window holds `window` observations.
     pub(super) fn new(data: &Dataset, spec: &ModelSpec, loss: LossName, window: usize, learned: &[Range<usize>]) -> Self {
         let (task, preparation) = (&spec.task, &spec.preparation);
         let outputs = task.outputs(data.channels.len());
@@ -85,7 +84,7 @@ impl Goal {
         let forecast = task.forecast().cloned().map(Arc::new);
         let of = |i: usize| -> Known {
             if task.at() == At::End {
-                return Known::Labels(target(i, 0).map(|target| (Place::Trunk(0), target)).into_iter().collect());
+                return Known::Labels(target(i, 0).map(|target| (OutputSlot::Trunk(0), target)).into_iter().collect());
             }
             let at = labelled(data, task, i, learned[i].clone());
             let places = places(&at, data.cases[i].len(), window).into_iter().zip(at);
@@ -101,21 +100,21 @@ impl Goal {
         Self { outputs, loss, targets: (0..data.cases.len()).map(of).collect(), class_weights: vec![1.0; outputs] }
     }
 
-    /// Shows the targets of a case, one of `every` so many; values that are missing are NaN, or bridged where they can be if they are to be `whole`.
-    fn some(&self, case: usize, every: usize, whole: bool, mut show: impl FnMut(Place, &Target)) {
+    /// Calls `show` with every `every`-th target of a case; missing values are NaN, or interpolated where possible with `fill_gaps`.
+    fn for_every(&self, case: usize, every: usize, fill_gaps: bool, mut show: impl FnMut(OutputSlot, &Target)) {
         match &self.targets[case] {
             Known::Labels(all) => all.iter().step_by(every).for_each(|(place, target)| show(*place, target)),
             Known::Ahead { of, places, forecast } => {
                 for (place, t) in places.iter().step_by(every) {
-                    show(*place, &Target::Values(of.targets(*t, forecast, whole)));
+                    show(*place, &Target::Values(of.targets(*t, forecast, fill_gaps)));
                 }
             }
         }
     }
 
-    /// Shows all targets of a case; values that are missing are NaN.
-    fn each(&self, case: usize, show: impl FnMut(Place, &Target)) {
-        self.some(case, 1, false, show);
+    /// Calls `show` with all targets of a case; missing values are NaN.
+    fn for_each(&self, case: usize, show: impl FnMut(OutputSlot, &Target)) {
+        self.for_every(case, 1, false, show);
     }
 
     /// How many places of a case have a target.
@@ -126,12 +125,12 @@ impl Goal {
         }
     }
 
-    /// The rows of a case in windows of one observation, one of `every` so many, and what should come out there; of classes, 1 for the right one and 0 for the others. What is missing of
-    /// a forecast is on the line between its neighbours; NaN where there is nothing after it.
-    pub(super) fn asked(&self, case: usize, every: usize) -> Vec<(usize, Vec<f64>)> {
+    /// Every `every`-th row of a case with its targets as numbers, one-hot for classes, for windows of one observation. Missing values of a forecast are interpolated; NaN where no
+    /// value follows.
+    pub(super) fn numeric_targets(&self, case: usize, every: usize) -> Vec<(usize, Vec<f64>)> {
         let mut all = Vec::new();
-        self.some(case, every, true, |place, target| {
-            let Place::Trunk(row) = place else { return };
+        self.for_every(case, every, true, |place, target| {
+            let OutputSlot::Trunk(row) = place else { return };
             let numbers = match target {
                 Target::Class(own) => (0..self.outputs).map(|class| f64::from(u8::from(class == *own))).collect(),
                 Target::Values(values) => values.iter().map(|&x| f64::from(x)).collect(),
@@ -141,14 +140,14 @@ impl Goal {
         all
     }
 
-    /// Every class counts the same in the loss, with the shares that classes have in these cases.
+    /// With weights of classes, each inversely proportional to its share of these cases, if that is wanted.
     pub(super) fn weighed(mut self, train: &[usize], weights: ClassWeights) -> Self {
         if !self.loss.is_of_classes() || weights == ClassWeights::None {
             return self;
         }
         let mut counts = vec![0.0; self.outputs];
         for &case in train {
-            self.each(case, |_, target| {
+            self.for_each(case, |_, target| {
                 if let Target::Class(class) = target {
                     counts[*class] += 1.0;
                 }
@@ -177,7 +176,7 @@ impl Goal {
         let [mut targets, mut weights] = [(); 2].map(|()| vec![0.0_f32; batch * places * width / each]);
         let mut sum = 0.0;
         for (b, &case) in cases.iter().enumerate() {
-            self.each(case, |place, target| {
+            self.for_each(case, |place, target| {
                 let row = (b * places + place.index(trunk)) * width;
                 for at in (row..row + width).step_by(self.outputs) {
                     match target {
@@ -204,12 +203,12 @@ impl Goal {
         Ok((self.loss.of(outputs, Wanted { targets, weights, share })?, sum / members as f64))
     }
 
-    /// The outputs of a batch where there is a target, with it.
+    /// Collects the outputs of a batch that have a target, with their targets.
     pub(super) fn collect<B: Backend>(&self, rows: &Rows<B>, cases: &[usize], into: &mut Predicted) {
         let [_, places, width] = rows.values.dims();
         let values: Vec<f64> = rows.values.to_data().iter().collect();
         for (b, &case) in cases.iter().enumerate() {
-            self.each(case, |place, target| {
+            self.for_each(case, |place, target| {
                 let outputs = &values[(b * places + place.index(rows.places.trunk)) * width..][..width];
                 let each = outputs.chunks_exact(self.outputs);
                 match target {
@@ -248,18 +247,18 @@ pub(super) struct Predicted {
     truth: Vec<f64>,
 }
 
-/// Where the outputs at some observations of a series are, as [`Features`](super::features::Features) has them: ends of windows in the trunk, the others beside it.
-pub(super) fn places(at: &[usize], length: usize, window: usize) -> Vec<Place> {
+/// The output rows of some observations of a series, as in [`Features`](super::features::Features): ends of windows are rows of the trunk, the others are branches.
+pub(super) fn places(at: &[usize], length: usize, window: usize) -> Vec<OutputSlot> {
     let mut branches = 0..;
     let place = |&t: &usize| match is_end(t, length, window) {
-        true => Place::Trunk(t.div_ceil(window)),
-        false => Place::Branch(branches.next().unwrap_or(0)),
+        true => OutputSlot::Trunk(t.div_ceil(window)),
+        false => OutputSlot::Branch(branches.next().unwrap_or(0)),
     };
     at.iter().map(place).collect()
 }
 
-impl Place {
-    /// Its place in a batch whose trunk has so many rows.
+impl OutputSlot {
+    /// The row in a batch whose trunk has so many rows.
     pub(super) fn index(self, trunk: usize) -> usize {
         match self {
             Self::Trunk(k) => k,
@@ -284,9 +283,9 @@ mod tests {
     /// The loss of two members is the mean of theirs, and what they say is the mean of what each says.
     #[test]
     fn members_are_taught_and_heard_each_by_itself() {
-        let classes = Known::Labels(vec![(Place::Trunk(0), Target::Class(2))]);
-        let other = Known::Labels(vec![(Place::Trunk(0), Target::Class(0))]);
-        let values = |y: [f32; 3]| Known::Labels(vec![(Place::Trunk(0), Target::Values(y.to_vec()))]);
+        let classes = Known::Labels(vec![(OutputSlot::Trunk(0), Target::Class(2))]);
+        let other = Known::Labels(vec![(OutputSlot::Trunk(0), Target::Class(0))]);
+        let values = |y: [f32; 3]| Known::Labels(vec![(OutputSlot::Trunk(0), Target::Values(y.to_vec()))]);
         let goals = [
             (LossName::CrossEntropy, vec![classes, other]),
             (LossName::Squared, vec![values([0.3, f32::NAN, -1.0]), values([2.0, 0.1, 0.0])]),

@@ -7,53 +7,34 @@ use ncde_layers::layer::Error;
 
 /// What a step saw.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stepped {
+pub(crate) struct Stepped {
     /// The loss, without the penalty.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// The norm of the gradient over all weights.
-    pub norm: f64,
+    pub(crate) norm: f64,
 }
 
 impl Stepped {
-    /// Whether both are finite; else nothing was changed.
-    pub fn is_finite(&self) -> bool {
-        self.loss.is_finite() && self.norm.is_finite()
-    }
-}
-
-/// A step that was begun: on a processor it is done, on another device what it saw may be on its way.
-#[derive(Debug)]
-pub struct Begun(Seen);
-
-impl Begun {
-    pub(crate) fn new(seen: Seen) -> Self {
-        Self(seen)
-    }
-
-    /// Whether nothing has to be waited for.
-    pub fn is_done(&self) -> bool {
-        matches!(self.0, Seen::Now(_))
-    }
-
-    /// What the step saw; waits for it.
-    ///
-    /// # Errors
-    /// If the device failed.
-    pub fn seen(self) -> Result<Stepped, Error> {
-        let [loss, squares] = match self.0 {
+    /// Waits for what a step saw.
+    fn of(seen: Seen) -> Result<Self, Error> {
+        let [loss, squares] = match seen {
             Seen::Now(seen) => seen,
             Seen::Later(seen) => seen()?,
         };
-        Ok(Stepped { loss, norm: squares.sqrt() })
+        Ok(Self { loss, norm: squares.sqrt() })
+    }
+
+    /// Whether both are finite; else nothing was changed.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.loss.is_finite() && self.norm.is_finite()
     }
 }
 
 /// Steps that were begun, in order. What could not be begun is among them, so that errors come in order, too.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight(VecDeque<Result<Begun, Error>>);
+pub(crate) struct InFlight(VecDeque<Result<Seen, Error>>);
 
 impl InFlight {
-    /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
@@ -62,19 +43,18 @@ impl InFlight {
     pub(crate) fn has_room(&self) -> bool {
         match self.0.front() {
             None => true,
-            Some(Ok(oldest)) => self.count() < 2 && !oldest.is_done(),
+            Some(Ok(oldest)) => self.count() < 2 && matches!(oldest, Seen::Later(_)),
             Some(Err(_)) => false,
         }
     }
 
-    /// Another one.
-    pub(crate) fn push(&mut self, step: Result<Begun, Error>) {
+    pub(crate) fn push(&mut self, step: Result<Seen, Error>) {
         self.0.push_back(step);
     }
 
     /// What the oldest saw, or why it could not be begun; none if there is none.
     pub(crate) fn pop(&mut self) -> Option<Result<Stepped, Error>> {
-        self.0.pop_front().map(|oldest| oldest?.seen())
+        self.0.pop_front().map(|oldest| Stepped::of(oldest?))
     }
 
     /// Forgets all, once the device is done with them: the caller undoes what they did.
@@ -88,8 +68,8 @@ impl InFlight {
 mod tests {
     use super::*;
 
-    fn later(loss: f64) -> Result<Begun, Error> {
-        Ok(Begun(Seen::Later(Box::new(move || Ok([loss, 4.0])))))
+    fn later(loss: f64) -> Result<Seen, Error> {
+        Ok(Seen::Later(Box::new(move || Ok([loss, 4.0]))))
     }
 
     #[test]
@@ -104,7 +84,7 @@ mod tests {
         flight.clear();
         assert!(flight.count() == 0 && flight.pop().is_none());
         // What is done is looked at before the next one is begun.
-        flight.push(Ok(Begun(Seen::Now([3.0, 4.0]))));
+        flight.push(Ok(Seen::Now([3.0, 4.0])));
         assert!(!flight.has_room());
     }
 }

@@ -17,7 +17,7 @@
 //! | `build`, `run`, `resume`, `record` | a run from settings and data; its stages; whether it may go on; what a finished run leaves behind |
 //! | `trainer` | the loop: steps on batches of a source, evaluations, checkpoints, what happens to a step that diverges |
 //! | `source`, `cases`, `batches` | what the loop takes its batches from: plain numbers of anybody, the cases of a run; which cases make up a step |
-//! | `trainee`, `in_flight`, `state` | a network that is trained and one step of it; steps that a device has begun; what changes from step to step |
+//! | `trainee`, `in_flight`, `state` | a network that is trained and one step of it; steps that a device is busy with; what changes from step to step |
 //! | [`loss`] | how far outputs are from what should come out |
 //! | [`optimizer`], `schedule` | how weights follow their gradients; how the learning rate goes |
 //! | `reservoir` | a reservoir, solved for in closed form |
@@ -83,19 +83,18 @@ pub use device::Device;
 pub use directory::CONFIG;
 pub use error::Error;
 pub use event::{Event, Outcome, ignore, watching};
-pub use in_flight::{Begun, Stepped};
 pub use loss::{Loss, LossName};
-pub use names::{BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, Scale, SplitBy, StabilityName, TaskName};
+pub use names::{BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, Scale, SplitBy, StabilityName};
+pub use ncde_data::TaskName;
 pub use optimizer::{Optimizer, OptimizerName};
 pub use preset::{permutations, presets, stacked, stacked_on};
 pub use run::{Run, TrainRequest};
 pub use schedule::{Schedule, Shape};
 pub use score::score;
-pub use settings::Settings;
+pub use settings::{Settings, task_name};
 pub use source::{FitRequest, Fitted, Padded, Predictor, Source, Targets, fit};
 pub use split::{Parts, Split};
-pub use store::{Answered, predict_all, predict_ends};
+pub use store::{Answered, predict_all};
 pub use threefry::Threefry;
-pub use trainee::{Trainee, Update};
 pub use trainer::{Evaluation, Plan};
 pub use warning::Warning;

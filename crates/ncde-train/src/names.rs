@@ -6,26 +6,15 @@ use super::threefry::Threefry;
 
 /// Declares names that a key can have.
 macro_rules! names {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident,)* }) => {
+    ($($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident,)* })*) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         #[non_exhaustive]
         pub enum $name { $($(#[$doc])* $variant,)* }
-    };
+    )*};
 }
 
-names! {
-    /// What is predicted.
-    TaskName {
-        /// A class.
-        Classification,
-        /// A number.
-        Regression,
-        /// Later values of the channels.
-        Forecast,
-    }
-}
 names! {
     /// Who decides what is tested on.
     SplitBy {
@@ -45,6 +34,59 @@ names! {
         #[serde(rename = "thesis-jax-0.4")]
         ThesisJax04,
     }
+    /// How channels are scaled.
+    Scale {
+        /// To mean 0 and deviation 1.
+        Standard,
+        /// To the range from -1 to 1.
+        MinMax,
+        /// Not at all.
+        None,
+    }
+    /// What happens to missing values.
+    MissingName {
+        /// They are an error.
+        Refuse,
+        /// The last value is taken.
+        Forward,
+        /// The last value is taken, and how many values were seen is a channel.
+        Counts,
+    }
+    /// What drives a block of a `stack`.
+    BlockDrive {
+        /// The constant 1, and rows themselves.
+        Tokens,
+        /// Time, and differences of rows.
+        Increments,
+    }
+    /// What the first row of a `stack` does.
+    FirstRow {
+        /// It sets the initial state.
+        Starts,
+        /// It drives a learned state, as all other rows do.
+        Drives,
+    }
+    /// The function of the mixing layer of a block.
+    BlockActivation {
+        /// `tanh(W y + c)`.
+        Tanh,
+        /// `u sigmoid(v)`, `(u, v) = W y + c`.
+        Glu,
+    }
+    /// Whether flows may expand.
+    StabilityName {
+        /// They may.
+        Free,
+        /// They never do.
+        Contractive,
+    }
+    /// How much a class counts.
+    ClassWeights {
+        /// Every case the same.
+        None,
+        /// Every class the same.
+        Balanced,
+    }
 }
 
 impl SplitBy {
@@ -55,73 +97,5 @@ impl SplitBy {
             Self::ThesisJax04 => Some(Threefry::Original),
             Self::Files | Self::Parts | Self::Random | Self::Time => None,
         }
-    }
-}
-
-names! {
-    /// How channels are scaled.
-    Scale {
-        /// To mean 0 and deviation 1.
-        Standard,
-        /// To the range from -1 to 1.
-        MinMax,
-        /// Not at all.
-        None,
-    }
-}
-names! {
-    /// What happens to missing values.
-    MissingName {
-        /// They are an error.
-        Refuse,
-        /// The last value is taken.
-        Forward,
-        /// The last value is taken, and how many values were seen is a channel.
-        Counts,
-    }
-}
-names! {
-    /// What drives a block of a `stack`.
-    BlockDrive {
-        /// The constant 1, and rows themselves.
-        Tokens,
-        /// Time, and differences of rows.
-        Increments,
-    }
-}
-names! {
-    /// What the first row of a `stack` does.
-    FirstRow {
-        /// It sets the initial state.
-        Starts,
-        /// It drives a learned state, as all other rows do.
-        Drives,
-    }
-}
-names! {
-    /// The function of the mixing layer of a block.
-    BlockActivation {
-        /// `tanh(W y + c)`.
-        Tanh,
-        /// `u sigmoid(v)`, `(u, v) = W y + c`.
-        Glu,
-    }
-}
-names! {
-    /// Whether flows may expand.
-    StabilityName {
-        /// They may.
-        Free,
-        /// They never do.
-        Contractive,
-    }
-}
-names! {
-    /// How much a class counts.
-    ClassWeights {
-        /// Every case the same.
-        None,
-        /// Every class the same.
-        Balanced,
     }
 }

@@ -1,4 +1,4 @@
-//! What a finished run leaves behind: the metrics of the model as it was saved, not of the one that was trained.
+//! The record of a finished run, with the metrics of the saved model as it is read back.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use ncde_runtime::{Model, Prediction, Task};
 use super::by_time::Long;
 use super::checkpoint::Progress;
 use super::conformal::intervals;
-use super::score::{Said, score_said};
+use super::score::{PredictedRange, score_ranges};
 use super::store::{Answered, overflows, predict_all, predict_ranges, save_spec};
 use super::{Error, Parts, Run, TrainRequest, Warning};
 
@@ -26,12 +26,12 @@ impl Run {
         parameters: usize,
     ) -> Result<RunRecord, Error> {
         let model = Model::load(request.directory)?;
-        let [validation, test] = self.said(&model)?;
+        let [validation, test] = self.predict_parts(&model)?;
         let mut spec = model.spec().clone();
         let mut warnings: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
         warnings.extend(self.device.without_kernel().into_iter().map(|what| Warning::OnProcessor { what }.to_string()));
         if let Task::Forecast(forecast) = &mut spec.task {
-            match intervals(forecast, &validation.data, &validation.said) {
+            match intervals(forecast, &validation.data, &validation.ranges) {
                 Ok(intervals) => forecast.intervals = Some(intervals),
                 Err(warning) => warnings.push(warning.to_string()),
             }
@@ -63,7 +63,7 @@ impl Run {
             version: env!("CARGO_PKG_VERSION").into(),
             command: request.command.into(),
             started: request.started.into(),
-            seed: self.settings.seed,
+            seed: self.settings.plan.seed,
             threads: rayon::current_num_threads(),
             data,
             model: ModelSummary { name: self.spec.name.clone(), detail: self.spec.detail(), parameters },
@@ -74,15 +74,15 @@ impl Run {
             seconds: progress.seconds,
             seconds_per_step: progress.seconds / progress.step.max(1) as f64,
             stopped,
-            validation: score_said(task, &validation.data, &validation.said),
-            test: score_said(task, &test.data, &test.said),
+            validation: score_ranges(task, &validation.data, &validation.ranges),
+            test: score_ranges(task, &test.data, &test.ranges),
             recoveries: progress.recoveries.clone(),
             overflowed: Overflowed { validation: validation.overflowed.clone(), test: test.overflowed.clone() },
             metric: progress.headline.clone(),
             baselines: match (&self.long, self.parts.test.is_empty()) {
                 (Some(_), _) => {
                     let judged = if tested > 0 { &test } else { &validation };
-                    self.guessed(&judged.data, &judged.said)
+                    self.guessed(&judged.data, &judged.ranges)
                 }
                 (None, true) => self.baselines(&self.parts.validation)?,
                 (None, false) => self.baselines(&self.parts.test)?,
@@ -94,39 +94,40 @@ impl Run {
         })
     }
 
-    /// What the model says of the validation and test parts.
-    fn said(&self, model: &Model) -> Result<[Part; 2], Error> {
+    /// The predictions of the model for the validation and test parts.
+    fn predict_parts(&self, model: &Model) -> Result<[Part; 2], Error> {
         if let Some(Long { data, cuts }) = &self.long {
-            let ranges: Vec<[Range<usize>; 2]> = cuts.iter().map(|cut| [cut.validation.clone(), cut.test.clone()]).collect();
-            let mut parts = [(); 2].map(|()| Part { data: data.clone(), said: Vec::new(), overflowed: Vec::new() });
-            for (case, (own, error)) in data.cases.iter().zip(predict_ranges(model, data, &ranges)) {
+            let cuts: Vec<[Range<usize>; 2]> = cuts.iter().map(|cut| [cut.validation.clone(), cut.test.clone()]).collect();
+            let mut parts = [(); 2].map(|()| Part { data: data.clone(), ranges: Vec::new(), overflowed: Vec::new() });
+            for (case, (own, error)) in data.cases.iter().zip(predict_ranges(model, data, &cuts)) {
                 let overflows = overflows(case, error)?;
                 for (part, own) in parts.iter_mut().zip(own) {
                     part.overflowed.extend((overflows && !own.is_whole()).then(|| case.id.clone()));
-                    part.said.push(own);
+                    part.ranges.push(own);
                 }
             }
             return Ok(parts);
         }
         let of = |cases: &[usize]| -> Result<Part, Error> {
             let data = self.data.subset(cases);
-            let Answered { predictions, overflowed } = predict_all(model, &data)?;
+            let Answered { predictions, overflowed } = predict_all(model, &data, model.spec().task.at())?;
             let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
-            let said = predictions.into_iter().zip(&data.cases).map(|(own, case)| Said::everywhere(own, case)).collect();
-            Ok(Part { data, said, overflowed })
+            let ranges =
+                predictions.into_iter().zip(&data.cases).map(|(own, case)| PredictedRange::everywhere(own, case)).collect();
+            Ok(Part { data, ranges, overflowed })
         };
         Ok([of(&self.parts.validation)?, of(&self.parts.test)?])
     }
 }
 
-/// The cases of a part, what was said of each, and the names of those that overflow.
+/// The cases of a part, the predictions for each, and the ids of those that overflow.
 struct Part {
     data: Dataset,
-    said: Vec<Said>,
+    ranges: Vec<PredictedRange>,
     overflowed: Vec<String>,
 }
 
-/// What each column of the file is for.
+/// The name, role and detail of each column of the file.
 fn roles(schema: Option<&serde_json::Value>) -> Vec<[String; 3]> {
     let layout = schema.and_then(|value| serde_json::from_value::<Layout>(value.clone()).ok());
     let row = |column: &Column| [column.name.clone(), column.role.name().into(), column.detail()];
@@ -159,10 +160,10 @@ fn described(data: &Dataset, parts: &Parts, task: &Task) -> DataSummary {
     }
 }
 
-/// What was predicted for the cases of a part, where that is one thing a case.
+/// The predictions for the cases of a part, where there is one for each case.
 fn answers(task: &Task, part: &Part) -> Vec<Predicted> {
     let data = &part.data;
-    let rows = data.cases.iter().enumerate().zip(&part.said).filter_map(|((i, case), own)| {
+    let rows = data.cases.iter().enumerate().zip(&part.ranges).filter_map(|((i, case), own)| {
         let (truth, predicted, probabilities) = match (own.predictions.last()?, &data.targets, task) {
             (Prediction::Class { class, probabilities }, Targets::Classes { names, of }, _) => {
                 (Answer::from(names[of[i]].clone()), Answer::from(names[*class].clone()), probabilities.clone())
@@ -175,20 +176,20 @@ fn answers(task: &Task, part: &Part) -> Vec<Predicted> {
     rows.take(RunRecord::MAX_PREDICTIONS).collect()
 }
 
-/// The most series and channels of which a forecast is kept to be looked at, and the most observations before it.
+/// Sample forecasts are stored for at most so many series and channels, with so many observations before them.
 const SERIES: usize = 3;
 const CHANNELS: usize = 4;
 const BEFORE: usize = 200;
 
-/// Some forecasts of a part, each the last one of which all is known, with what came before and after.
+/// Sample forecasts of a part, each the last whose horizons are all observed, with the values before and after.
 fn samples(task: &Task, part: &Part) -> Vec<Forecasted> {
     let Some(forecast) = task.forecast() else { return Vec::new() };
     let channels = part.data.channels.len();
     let mut all = Vec::new();
-    let said = part.data.cases.iter().zip(&part.said).filter(|(_, own)| !own.predictions.is_empty());
+    let said = part.data.cases.iter().zip(&part.ranges).filter(|(_, own)| !own.predictions.is_empty());
     for (case, own) in said.take(SERIES) {
         let known = |t: &usize| t + forecast.horizon < own.end.min(case.len());
-        let Some((t, Prediction::Values(values))) = own.each().filter(|(t, _)| known(t)).last().or(own.each().next()) else {
+        let Some((t, Prediction::Values(values))) = own.iter().filter(|(t, _)| known(t)).last().or(own.iter().next()) else {
             continue;
         };
         let period = forecast.baseline.as_ref().and_then(|baseline| baseline.period).unwrap_or(1);

@@ -49,7 +49,6 @@ pub struct Run {
     /// Of the data, with the parts that it is cut into.
     pub(crate) fingerprint: String,
     pub(crate) warnings: Vec<Warning>,
-    /// Set by whoever wants it to stop.
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) device: Device,
 }
@@ -249,7 +248,6 @@ impl<'a> TrainRequest<'a> {
     }
 }
 
-/// A run that is being trained.
 struct Training<'a> {
     run: &'a Run,
     request: &'a TrainRequest<'a>,
@@ -274,7 +272,6 @@ pub(crate) fn tell_overflows(record: &RunRecord, on: &mut dyn FnMut(Event<'_>) -
     }
 }
 
-/// Writes the record of a run.
 pub(crate) fn write_record(directory: &Path, record: &RunRecord) -> Result<(), Error> {
     let json = record.to_json().map_err(|e| Error::Unfit(e.to_string()))?;
     write_whole(&directory.join(RECORD), json.as_bytes())

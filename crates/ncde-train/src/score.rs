@@ -1,4 +1,4 @@
-//! How good predictions are: of classes, of numbers, and of forecasts beside naive ones.
+//! Metrics of predictions: of classes, of numbers, and of forecasts compared with naive ones.
 //!
 //! ```text
 //! last value:  x_{t+k} = x_t (the last one that is known)     seasonal:  x_{t+k} = x_{t+k-jm}, the last one of its kind that is known     mean:  that of training
@@ -14,59 +14,59 @@ use super::slots::Slots;
 /// How many periods back a seasonal forecast looks for a value that is known.
 const PERIODS: usize = 4;
 
-/// What a model says at some observations of a case: `first`, `first + every`, and so on.
+/// Predictions at some observations of a case: `first`, `first + every`, and so on.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Said {
+pub(super) struct PredictedRange {
     pub(super) first: usize,
     pub(super) every: usize,
-    /// What lies from here on is not compared with.
+    /// Values from this observation on are not compared with.
     pub(super) end: usize,
     pub(super) predictions: Vec<Prediction>,
 }
 
-impl Said {
-    /// At every observation from the first one on, or of the case as a whole.
+impl PredictedRange {
+    /// Predictions at every observation, or one of the case as a whole.
     pub(super) fn everywhere(predictions: Vec<Prediction>, case: &Case) -> Self {
         Self { first: 0, every: 1, end: case.len(), predictions }
     }
 
-    /// Whether something is said wherever it should be.
+    /// Whether no prediction is missing at the end.
     pub(super) fn is_whole(&self) -> bool {
         self.first + self.predictions.len() * self.every >= self.end
     }
 
-    /// Observations and what is said there.
-    pub(super) fn each(&self) -> impl Iterator<Item = (usize, &Prediction)> {
+    /// Observations and their predictions.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Prediction)> {
         self.predictions.iter().enumerate().map(|(i, prediction)| (self.first + i * self.every, prediction))
     }
 }
 
 /// How good predictions are; none if the data has no labels of this kind. A class that has no prediction counts as wrong, a number is left out.
 pub fn score(task: &Task, data: &Dataset, predictions: &[Vec<Prediction>]) -> Option<Metrics> {
-    let all = predictions.iter().zip(&data.cases).map(|(own, case)| Said::everywhere(own.clone(), case));
-    score_said(task, data, &all.collect::<Vec<_>>())
+    let all = predictions.iter().zip(&data.cases).map(|(range, case)| PredictedRange::everywhere(range.clone(), case));
+    score_ranges(task, data, &all.collect::<Vec<_>>())
 }
 
-/// The same of predictions at some observations.
-pub(super) fn score_said(task: &Task, data: &Dataset, said: &[Said]) -> Option<Metrics> {
+/// The same for predictions at some observations.
+pub(super) fn score_ranges(task: &Task, data: &Dataset, ranges: &[PredictedRange]) -> Option<Metrics> {
     match task {
-        Task::Classification { classes, .. } => classified(classes.len(), data, said),
-        Task::Regression { .. } => regressed(data, said),
-        Task::Forecast(forecast) => forecasted(forecast, data, said),
+        Task::Classification { classes, .. } => classified(classes.len(), data, ranges),
+        Task::Regression { .. } => regressed(data, ranges),
+        Task::Forecast(forecast) => forecasted(forecast, data, ranges),
     }
 }
 
-fn classified(classes: usize, data: &Dataset, said: &[Said]) -> Option<Metrics> {
+fn classified(classes: usize, data: &Dataset, ranges: &[PredictedRange]) -> Option<Metrics> {
     let (mut probabilities, mut truth, mut missed, mut series) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut steps = false;
-    for (i, own) in said.iter().enumerate() {
+    for (i, range) in ranges.iter().enumerate() {
         let (mut right, from) = (0, truth.len() + missed.len());
         let wanted = |t: usize| match &data.targets {
             Targets::Classes { of, .. } => Some(of[i]),
             Targets::ClassSteps { of, .. } => of[i][t],
             _ => None,
         };
-        for (t, prediction) in own.each() {
+        for (t, prediction) in range.iter() {
             if let (Prediction::Class { probabilities: p, .. }, Some(class)) = (prediction, wanted(t)) {
                 right += u64::from(predicted(p) == class);
                 probabilities.extend(p);
@@ -74,11 +74,11 @@ fn classified(classes: usize, data: &Dataset, said: &[Said]) -> Option<Metrics> 
             }
         }
         match &data.targets {
-            Targets::Classes { of, .. } if own.predictions.is_empty() => missed.push(of[i]),
+            Targets::Classes { of, .. } if range.predictions.is_empty() => missed.push(of[i]),
             Targets::ClassSteps { of, .. } => {
                 steps = true;
-                let next = own.first + own.predictions.len() * own.every;
-                missed.extend((next..own.end).step_by(own.every).filter_map(|t| of[i][t]));
+                let next = range.first + range.predictions.len() * range.every;
+                missed.extend((next..range.end).step_by(range.every).filter_map(|t| of[i][t]));
             }
             _ => {}
         }
@@ -91,11 +91,11 @@ fn classified(classes: usize, data: &Dataset, said: &[Said]) -> Option<Metrics> 
     Some(Metrics::Classification(if steps { metrics.with_series(&series) } else { metrics }))
 }
 
-fn regressed(data: &Dataset, said: &[Said]) -> Option<Metrics> {
+fn regressed(data: &Dataset, ranges: &[PredictedRange]) -> Option<Metrics> {
     let (mut values, mut truth, mut series) = (Vec::new(), Vec::new(), 0);
-    for (i, own) in said.iter().enumerate() {
+    for (i, range) in ranges.iter().enumerate() {
         let before = truth.len();
-        for (t, prediction) in own.each() {
+        for (t, prediction) in range.iter() {
             let wanted = match &data.targets {
                 Targets::Values { of, .. } => of[i],
                 Targets::ValueSteps { of, .. } => of[i][t],
@@ -115,7 +115,7 @@ fn regressed(data: &Dataset, said: &[Said]) -> Option<Metrics> {
     Some(Metrics::Regression(Regression { series: steps.then_some(series), ..Regression::of(&values, &truth) }))
 }
 
-fn forecasted(forecast: &Forecast, data: &Dataset, said: &[Said]) -> Option<Metrics> {
+fn forecasted(forecast: &Forecast, data: &Dataset, ranges: &[PredictedRange]) -> Option<Metrics> {
     let channels = data.channels.len();
     let unknown = Baseline { period: None, means: vec![f64::NAN; channels], scales: vec![0.0; channels] };
     let baseline = forecast.baseline.as_ref().unwrap_or(&unknown);
@@ -126,9 +126,9 @@ fn forecasted(forecast: &Forecast, data: &Dataset, said: &[Said]) -> Option<Metr
     let level = forecast.intervals.as_ref().map(|intervals| intervals.level);
     let mut tally = Tally::new(&horizons, &data.channels, &baseline.scales, level, &names).with_period(baseline.period);
     let mut series = 0;
-    for (case, own) in data.cases.iter().zip(said) {
+    for (case, range) in data.cases.iter().zip(ranges) {
         let mut compared = false;
-        compare(forecast, case, channels, own, |t, [place, c], truth, value, naive: &Naive<'_>| {
+        compare(forecast, case, channels, range, |t, [place, c], truth, value, naive: &Naive<'_>| {
             compared = true;
             let mean = baseline.means[c];
             let last = naive.last(t, c).unwrap_or(mean);
@@ -142,21 +142,21 @@ fn forecasted(forecast: &Forecast, data: &Dataset, said: &[Said]) -> Option<Metr
     tally.finish(series).map(Metrics::Forecast)
 }
 
-/// Shows every forecast of a case that something is known of: observation, place of the horizon and channel, truth, forecast.
+/// Calls `show` for every forecast of a case whose truth is known, with observation, indices of horizon and channel, truth and forecast.
 pub(super) fn compare(
     forecast: &Forecast,
     case: &Case,
     channels: usize,
-    said: &Said,
+    range: &PredictedRange,
     mut show: impl FnMut(usize, [usize; 2], f64, f64, &Naive<'_>),
 ) {
     let slots = Slots::new(&case.times, forecast);
     let naive = Naive { case, channels, slots: &slots };
-    for (t, prediction) in said.each() {
+    for (t, prediction) in range.iter() {
         let Prediction::Values(values) = prediction else { continue };
-        for (place, (k, own)) in forecast.horizons().zip(values.chunks_exact(channels.max(1))).enumerate() {
-            let Some(later) = slots.find(slots.slot(t) + k).filter(|later| *later < said.end) else { continue };
-            for (c, (&x, &y)) in case.row(later, channels).iter().zip(own).enumerate().filter(|(_, (x, _))| !x.is_nan()) {
+        for (place, (k, row)) in forecast.horizons().zip(values.chunks_exact(channels.max(1))).enumerate() {
+            let Some(later) = slots.find(slots.slot(t) + k).filter(|later| *later < range.end) else { continue };
+            for (c, (&x, &y)) in case.row(later, channels).iter().zip(row).enumerate().filter(|(_, (x, _))| !x.is_nan()) {
                 show(t, [place, c], x, y, &naive);
             }
         }

@@ -1,4 +1,4 @@
-//! What naive forecasts know of the training part: means, how far values move, and after how long they repeat.
+//! Statistics of the training part for naive forecasts: means, mean absolute differences, and the period of a season.
 //!
 //! ```text
 //! y = x - (a + b t),     r_l = mean (y_t y_{t-l}) / mean y_t^2,     period = the first l at which r has a peak nearly as high as its highest
@@ -10,17 +10,17 @@ use rayon::prelude::*;
 
 use super::slots::Slots;
 
-/// The last slots of a series that a period is looked for in, and the most series.
+/// A period is searched for in the last slots of so many series.
 const SLOTS: usize = 8192;
 const SERIES: usize = 16;
-/// At least so many periods must be seen.
+/// A series must contain at least so many periods.
 const PERIODS: usize = 3;
-/// How high a peak must be, how far above the lowest point before it, and how high beside the highest one.
+/// The smallest height of a peak, its smallest rise above the lowest point before it, and its smallest share of the highest peak.
 const PEAK: f64 = 0.3;
 const RISE: f64 = 0.2;
 const NEARLY: f64 = 0.9;
 
-/// What naive forecasts know of these cases.
+/// The statistics of these cases.
 pub(super) fn baseline(data: &Dataset, train: &[usize], forecast: &Forecast) -> Baseline {
     let channels = data.channels.len();
     let series: Vec<(Slots, usize)> = train.iter().map(|&i| (Slots::new(&data.cases[i].times, forecast), i)).collect();
@@ -50,7 +50,7 @@ pub(super) fn baseline(data: &Dataset, train: &[usize], forecast: &Forecast) -> 
     Baseline { period, means, scales }
 }
 
-/// After how many slots series repeat, if they do.
+/// The period in slots, if series have one.
 fn period(data: &Dataset, series: &[(Slots, usize)]) -> Option<usize> {
     let channels = data.channels.len();
     let signals: Vec<Vec<f64>> = series
@@ -64,7 +64,7 @@ fn period(data: &Dataset, series: &[(Slots, usize)]) -> Option<usize> {
     peak(&correlation).map(|near| refined(&signals, longest * 4 / 5, near))
 }
 
-/// A channel by slots, NaN where there is nothing; the last of them.
+/// The last slots of a channel; NaN where a slot is empty.
 fn dense(values: &[f64], channels: usize, c: usize, slots: &Slots) -> Vec<f64> {
     let length = values.len() / channels.max(1);
     let Some(last) = length.checked_sub(1).map(|last| slots.slot(last)) else { return Vec::new() };
@@ -76,7 +76,7 @@ fn dense(values: &[f64], channels: usize, c: usize, slots: &Slots) -> Vec<f64> {
     all
 }
 
-/// Without its trend, in units of its deviation, 0 where nothing is known; none if it does not vary.
+/// Removes the linear trend and divides by the deviation; missing values become 0. None if the channel does not vary.
 fn level(mut values: Vec<f64>) -> Option<Vec<f64>> {
     let known = || values.iter().enumerate().filter(|(_, x)| !x.is_nan()).map(|(t, &x)| (t as f64, x));
     let n = known().count() as f64;
@@ -98,7 +98,7 @@ fn level(mut values: Vec<f64>) -> Option<Vec<f64>> {
     Some(values)
 }
 
-/// The mean product of values so many slots apart.
+/// The mean product of values that are `lag` slots apart.
 fn mean_product(signals: &[Vec<f64>], lag: usize) -> f64 {
     let (mut sum, mut count) = (0.0, 0_usize);
     for signal in signals.iter().filter(|signal| signal.len() > lag) {
@@ -126,7 +126,7 @@ fn peak(r: &[f64]) -> Option<usize> {
     (first..=(first + first / 5).min(r.len() - 1)).max_by(|&a, &b| r[a].total_cmp(&r[b]).then(b.cmp(&a)))
 }
 
-/// The same period to one slot: a flat peak is told by its multiples, where an error of one has become several.
+/// Refines a period to one slot by the correlation at its multiples, where an error of one slot is several.
 fn refined(signals: &[Vec<f64>], longest: usize, near: usize) -> usize {
     let about = near / 50 + 1;
     let multiples = longest / (near + about);
@@ -141,7 +141,7 @@ fn refined(signals: &[Vec<f64>], longest: usize, near: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncde_data::{Case, Clock, Targets};
+    use ncde_data::{Case, Targets};
     use ncde_runtime::random::Stream;
 
     fn data(length: usize, value: impl Fn(f64) -> f64, keep: impl Fn(usize) -> bool) -> Dataset {
@@ -152,15 +152,8 @@ mod tests {
             times: times.iter().map(|&t| t as f64).collect(),
             statics: vec![],
         };
-        Dataset {
-            name: "one".into(),
-            channels: vec!["x".into()],
-            statics: vec![],
-            times: Clock::Numbers,
-            cases: vec![case],
-            targets: Targets::None,
-            vocabulary: None,
-        }
+        let channels = vec!["x".into()];
+        Dataset { channels, cases: vec![case], targets: Targets::None, ..crate::demo::turns(0).subset(&[]) }
     }
 
     #[test]

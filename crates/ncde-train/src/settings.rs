@@ -1,7 +1,6 @@
 //! What a run does: every default, decided from the data.
 
-use ncde_data::{Dataset, Targets};
-use ncde_layers::layer::FieldNorm;
+use ncde_data::{Dataset, Targets, TaskName};
 use ncde_report::metrics::higher_is_better;
 use ncde_runtime::random::Stream;
 use ncde_runtime::{At, Forecast, Scaling, Task};
@@ -10,7 +9,7 @@ use super::Error;
 use super::config::{Config, TrainConfig};
 use super::fit::scaling;
 use super::loss::LossName;
-use super::names::{ClassWeights, MissingName, Scale, SplitBy, TaskName};
+use super::names::{ClassWeights, MissingName, Scale, SplitBy};
 use super::optimizer::OptimizerName;
 use super::preset::Choice;
 use super::schedule::{Schedule, Shape};
@@ -28,9 +27,6 @@ const MIN_SERIES_TO_HOLD_OUT: usize = 10;
 const LONG_SERIES_ROWS: usize = 100;
 const LONG_SERIES_HORIZONS: usize = 8;
 
-/// How often a step that diverges is taken again.
-const MAX_RECOVERIES: usize = 5;
-
 /// What a run does.
 ///
 /// | key | default |
@@ -45,42 +41,31 @@ const MAX_RECOVERIES: usize = 5;
 /// | `train.weight_decay`, `train.clip` | 1 (`adamw`), 1 |
 /// | `train.loss`, `train.metric` | cross-entropy and loss; squared and mse |
 /// | `train.evaluate_every`, `train.patience` | a thirtieth and a half of the steps |
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The configuration with every key decided that does not depend on how cases are split.
     pub decided: Config,
-    /// Which model.
     pub(crate) choice: Choice,
     /// What is predicted; the scaling of a number is fitted later.
     pub task: Task,
-    /// How cases are split.
     pub split: Split,
     /// Whether each series is split by time.
     pub by_time: bool,
     /// Whether a test file stays as it is.
     pub by_files: bool,
-    /// Whether each class is split by itself.
     pub stratified: bool,
-    /// The scaling of channels.
     pub scale: Scale,
-    /// Whether time is a channel.
     pub time: bool,
-    /// Missing values.
     pub missing: MissingName,
     /// How a model is trained that is not solved for.
     pub plan: Plan,
     /// Series a step.
     pub batch: usize,
-    /// How far outputs are from what should come out.
     pub loss: LossName,
-    /// How much a class counts.
     pub class_weights: ClassWeights,
-    /// The metric that decides.
-    pub metric: String,
-    /// The same if it was asked for, and so is shown first; else empty.
+    /// The metric that decides if it was asked for, and so is shown first; else empty.
     pub headline: String,
-    /// The seed.
-    pub seed: u64,
 }
 
 impl Settings {
@@ -90,9 +75,9 @@ impl Settings {
     /// If the settings make no sense, alone or for this data.
     pub fn of(asked: &Config, data: &Dataset, test_file: bool) -> Result<Self, Error> {
         let mut config = asked.clone();
-        let (task, name) = task(&config, data)?;
+        let task = task(&config, data)?;
         let d = &mut config.data;
-        d.task = Some(name);
+        d.task = Some(task_name(&task));
         if let Task::Forecast(forecast) = &task {
             (d.horizon, d.first_horizon) = (Some(forecast.horizon), Some(*forecast.horizons().start()));
             d.relative = Some(forecast.relative);
@@ -257,24 +242,20 @@ impl Settings {
             *t = TrainConfig { metric, seed, ..TrainConfig::default() };
         }
         let plan = Plan {
-            steps,
             optimizer: optimizer.optimizer(),
             schedule: Schedule { peak: rate, floor, warmup: warmup as f64, shape },
             decay,
             clip,
             penalty,
-            norm: FieldNorm::Channels,
             average,
             evaluate_every,
             patience,
             seconds: 60.0 * minutes,
-            target: None,
             higher_is_better: higher_is_better(&metric),
-            metric: metric.clone(),
-            keep_best: true,
-            recoveries: MAX_RECOVERIES,
+            metric,
             seed,
             masks: Stream::new(seed, 5),
+            ..Plan::new(steps, rate)
         };
         Ok(Self {
             choice,
@@ -290,9 +271,7 @@ impl Settings {
             batch,
             loss,
             class_weights,
-            metric,
             headline,
-            seed,
             decided: config,
         })
     }
@@ -311,7 +290,16 @@ fn splits_by_time(data: &Dataset, task: &Task) -> bool {
     task.at() == At::Steps && data.cases.len() < MIN_SERIES_TO_HOLD_OUT && long
 }
 
-fn task(config: &Config, data: &Dataset) -> Result<(Task, TaskName), Error> {
+/// The name of a task, as `data.task` has it.
+pub fn task_name(task: &Task) -> TaskName {
+    match task {
+        Task::Classification { .. } => TaskName::Classification,
+        Task::Regression { .. } => TaskName::Regression,
+        Task::Forecast(_) => TaskName::Forecast,
+    }
+}
+
+fn task(config: &Config, data: &Dataset) -> Result<Task, Error> {
     let horizon = config.data.horizon;
     let forecast = config.data.task == Some(TaskName::Forecast) || (config.data.task.is_none() && horizon.is_some());
     if forecast && data.vocabulary.is_some() {
@@ -331,18 +319,16 @@ fn task(config: &Config, data: &Dataset) -> Result<(Task, TaskName), Error> {
             return refuse("data.first_horizon", format!("{from}, but `horizon`, the last one, is {horizon}"));
         }
         let relative = config.data.relative.unwrap_or(true);
-        let forecast = Forecast { from: Some(from), relative, ..Forecast::one(horizon) };
-        return Ok((Task::Forecast(forecast), TaskName::Forecast));
+        return Ok(Task::Forecast(Forecast { from: Some(from), relative, ..Forecast::one(horizon) }));
     }
     let class = |names: &[String], at| {
         if names.len() < 2 {
             let seen = names.first().map_or("there is no class".into(), |name| format!("every case has the class `{name}`"));
             return Err(Error::Unfit(format!("{seen}: there is nothing to tell apart; check the labels")));
         }
-        Ok((Task::Classification { classes: names.to_vec(), at }, TaskName::Classification))
+        Ok(Task::Classification { classes: names.to_vec(), at })
     };
-    let number =
-        |name: &str, at| Ok((Task::Regression { target: name.into(), at, scaling: Scaling::IDENTITY }, TaskName::Regression));
+    let number = |name: &str, at| Ok(Task::Regression { target: name.into(), at, scaling: Scaling::IDENTITY });
     match &data.targets {
         Targets::Classes { names, .. } => class(names, At::End),
         Targets::ClassSteps { names, .. } => class(names, At::Steps),

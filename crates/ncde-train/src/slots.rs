@@ -21,12 +21,10 @@ const EMPTY: f64 = 0.2;
 pub(super) enum Slots {
     /// `0, 1, 2, ...`.
     Counted(usize),
-    /// Ascending.
     Grid(Vec<usize>),
 }
 
 impl Slots {
-    /// Of a series with these times.
     pub(super) fn new(times: &[f64], forecast: &Forecast) -> Self {
         match forecast.step.filter(|_| forecast.grid) {
             None => Self::Counted(times.len()),
@@ -44,7 +42,6 @@ impl Slots {
         }
     }
 
-    /// The slot of an observation.
     pub(super) fn slot(&self, observation: usize) -> usize {
         match self {
             Self::Counted(_) => observation,
@@ -60,7 +57,6 @@ impl Slots {
         }
     }
 
-    /// The observation in a slot.
     pub(super) fn find(&self, slot: usize) -> Option<usize> {
         match self {
             Self::Counted(length) => (slot < *length).then_some(slot),

@@ -12,20 +12,19 @@ use std::sync::atomic::AtomicBool;
 use burn_autodiff::Autodiff;
 use burn_tensor::Tensor;
 use burn_tensor::backend::Backend;
+use ncde_layers::dense::Seen;
 use ncde_layers::layer::{self, Context, LayerBackend, Network, Phase, Places, Rows};
 use ncde_layers::operation::put;
 use ncde_report::record::{Best, Point, StopReason};
 use ncde_runtime::layer::Signal;
-use ncde_runtime::random::Stream;
 use ncde_runtime::{LayerSpec, Model, ModelSpec, NamedWeight, Weights};
 
 use crate::checkpoint::{self, Progress, RUNNING};
 use crate::device::{OnDevice, guarded, on_device};
-use crate::in_flight::Begun;
 use crate::loss::{CrossEntropy, Loss, Squared, Wanted};
 use crate::optimizer::TrainBackend;
 use crate::state::State;
-use crate::trainee::{Trainee, Update};
+use crate::trainee::Trainee;
 use crate::trainer::{Ended, Evaluation, Feed, Plan, Trainer};
 use crate::{Device, Error, Event};
 
@@ -193,15 +192,13 @@ impl Predictor for Guarded {
 }
 
 /// What is trained, and where.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone, Copy)]
 pub struct FitRequest<'a> {
-    /// The layers.
     pub layers: &'a [LayerSpec],
     /// The rows they take.
     pub input: &'a Signal,
-    /// How they are trained.
     pub plan: &'a Plan,
-    /// Where.
     pub device: Device,
     /// The directory of checkpoints, if some are to be written; a run that stands there and has the same `identity` goes on.
     pub directory: Option<&'a Path>,
@@ -340,10 +337,10 @@ struct Plain<'a> {
 }
 
 impl<B: TrainBackend> Feed<B> for Plain<'_> {
-    fn begin(&mut self, trainee: &mut Trainee<B>, update: Update, masks: Stream, step: usize) -> Result<Begun, layer::Error> {
+    fn begin(&mut self, trainee: &mut Trainee<B>, (plan, rate): (&Plan, f64), step: usize) -> Result<Seen, layer::Error> {
         let (rows, targets) = self.source.batch(step);
-        let batch = rows.rows::<Autodiff<B>>(Phase::Train(masks))?;
-        trainee.begin(update, batch, |outputs| targets.loss(outputs.values))
+        let batch = rows.rows::<Autodiff<B>>(Phase::Train(plan.masks.child(step as u64)))?;
+        trainee.begin((plan, rate), batch, |outputs| targets.loss(outputs.values))
     }
 
     fn evaluate(&mut self, network: &Network<B>) -> Result<Option<Evaluation>, Error> {

@@ -22,7 +22,6 @@ pub(crate) struct State<B: TrainBackend> {
     pub(crate) trainee: Trainee<B>,
     /// The moving average of weights, and its decay.
     average: Option<(Vec<Tensor<B, 1>>, f64)>,
-    /// The best weights so far.
     best: Option<Vec<Tensor<B, 1>>>,
     /// What a step that diverges goes back to, the older first. The older was followed by [`SNAPSHOT_EVERY`] finite steps, or is the beginning: weights
     /// that were just changed may be what diverges.
@@ -40,7 +39,6 @@ struct After<B: TrainBackend> {
 /// The counts that go with the tensors of a checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
-    /// Updates of the weights.
     updates: usize,
     /// Of the two snapshots: updates, and steps of the run.
     snapshots: [(usize, usize); 2],
@@ -70,7 +68,6 @@ impl<B: TrainBackend> State<B> {
         After { trainee: self.trainee.snapshot(), average: self.average.as_ref().map(|(all, _)| all.clone()), step }
     }
 
-    /// Takes the last update into the average.
     pub(crate) fn update_average(&mut self) {
         let Some((average, decay)) = &mut self.average else { return };
         let n = self.trainee.updates as f64;
@@ -163,7 +160,7 @@ impl<B: TrainBackend> State<B> {
         let names: Vec<String> = self.trainee.network.weights().iter().map(|weight| weight.name.clone()).collect();
         let slot_names = self.trainee.slot_names();
         let mut next = |name: String, like: &Tensor<B, 1>| -> Option<Tensor<B, 1>> {
-            let values = tensors.take(&name).filter(|values| values.len() == like.dims()[0])?;
+            let values = tensors.remove(&name).filter(|values| values.len() == like.dims()[0])?;
             let count = values.len();
             Some(Tensor::from_data(TensorData::new(values, [count]), &like.device()))
         };

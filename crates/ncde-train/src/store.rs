@@ -1,4 +1,4 @@
-//! The directory of a saved model, and what the saved model says of data.
+//! The files of a saved model, and its predictions for data.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,7 +8,7 @@ use ncde_runtime::{At, Model, ModelSpec, NamedWeight, Prediction, SPEC, WEIGHTS,
 use rayon::prelude::*;
 
 use super::Error;
-use super::score::Said;
+use super::score::PredictedRange;
 
 /// Writes a file, whole or not at all.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
@@ -16,7 +16,6 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     ncde_files::write_whole(path, bytes).map_err(failed)
 }
 
-/// Writes weights and description.
 pub(super) fn save_model(directory: &Path, mut spec: ModelSpec, weights: &[NamedWeight]) -> Result<(), Error> {
     let (bytes, remembered) = to_bytes(weights)?;
     spec.weights = remembered;
@@ -24,62 +23,26 @@ pub(super) fn save_model(directory: &Path, mut spec: ModelSpec, weights: &[Named
     save_spec(directory, &spec)
 }
 
-/// Writes the description.
 pub(super) fn save_spec(directory: &Path, spec: &ModelSpec) -> Result<(), Error> {
     let path = directory.join(SPEC);
     let text = serde_json::to_string_pretty(spec).map_err(|e| Error::File { path: path.clone(), problem: e.to_string() })?;
     write_whole(&path, (text + "\n").as_bytes())
 }
 
-/// What a model says of every case: one prediction, or one for each observation. Cases are predicted side by side; threads change nothing.
+/// The predictions of a model for every case: one, or one for each observation. Cases are computed in parallel; results do not depend on the number of threads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
-    /// For each case. One that overflows has no more after that.
+    /// For each case; if its state overflows, only those before that.
     pub predictions: Vec<Vec<Prediction>>,
-    /// The cases that overflow, by their places.
+    /// The indices of the cases that overflow.
     pub overflowed: Vec<usize>,
 }
 
-/// What a model says of every case.
+/// Predicts every case: at the observations that the task of the model names (`model.spec().task.at()`), or once at the end of each.
 ///
 /// # Errors
 /// If an observation cannot be taken; the case is named.
-pub fn predict_all(model: &Model, data: &Dataset) -> Result<Answered, Error> {
-    answered(data, predict_each(model, data, model.spec().task.at()))
-}
-
-/// What a model says at the end of every case: one prediction each.
-///
-/// # Errors
-/// If an observation cannot be taken; the case is named.
-pub fn predict_ends(model: &Model, data: &Dataset) -> Result<Answered, Error> {
-    answered(data, predict_each(model, data, At::End))
-}
-
-/// Predictions, and the cases that overflow apart.
-fn answered(data: &Dataset, answers: Vec<CasePredictions>) -> Result<Answered, Error> {
-    let mut all = Answered { predictions: Vec::with_capacity(data.cases.len()), overflowed: Vec::new() };
-    for (i, (own, error)) in answers.into_iter().enumerate() {
-        all.overflowed.extend(overflows(&data.cases[i], error)?.then_some(i));
-        all.predictions.push(own);
-    }
-    Ok(all)
-}
-
-/// Whether there is no prediction as a state overflows; any other error is one.
-pub(super) fn overflows(case: &Case, error: Option<ncde_runtime::Error>) -> Result<bool, Error> {
-    match error {
-        Some(error) if error.is_overflow() => Ok(true),
-        Some(source) => Err(Error::Case { id: case.id.clone(), source }),
-        None => Ok(false),
-    }
-}
-
-/// The predictions of a case, and why there are no more.
-type CasePredictions = (Vec<Prediction>, Option<ncde_runtime::Error>);
-
-/// What a model says of every case, as far as it can say something.
-fn predict_each(model: &Model, data: &Dataset, at: At) -> Vec<CasePredictions> {
+pub fn predict_all(model: &Model, data: &Dataset, at: At) -> Result<Answered, Error> {
     let predict = |case: &Case, into: &mut Vec<Prediction>| -> Result<(), ncde_runtime::Error> {
         let mut series = model.session(&case.statics)?;
         if at == At::End {
@@ -93,51 +56,66 @@ fn predict_each(model: &Model, data: &Dataset, at: At) -> Vec<CasePredictions> {
         }
         Ok(())
     };
-    let each = |case: &Case| {
+    let predict_case = |case: &Case| {
         let mut predictions = Vec::new();
         let error = predict(case, &mut predictions).err();
         (predictions, error)
     };
-    data.cases.par_iter().map(each).collect()
+    let answers: Vec<_> = data.cases.par_iter().map(predict_case).collect();
+    let mut all = Answered { predictions: Vec::with_capacity(data.cases.len()), overflowed: Vec::new() };
+    for (i, (predictions, error)) in answers.into_iter().enumerate() {
+        all.overflowed.extend(overflows(&data.cases[i], error)?.then_some(i));
+        all.predictions.push(predictions);
+    }
+    Ok(all)
 }
 
-/// The most numbers that are kept of what is said of one range.
+/// Whether the error is an overflow of the state; any other error is returned.
+pub(super) fn overflows(case: &Case, error: Option<ncde_runtime::Error>) -> Result<bool, Error> {
+    match error {
+        Some(error) if error.is_overflow() => Ok(true),
+        Some(source) => Err(Error::Case { id: case.id.clone(), source }),
+        None => Ok(false),
+    }
+}
+
+/// The most numbers of predictions that are stored for a range.
 const MAX_NUMBERS: usize = 1 << 22;
-/// So many observations are taken at once where nothing is asked for.
+/// Observations without a prediction are pushed in pieces of this size.
 const AT_ONCE: usize = 1 << 12;
 
-/// What is said in two ranges of a case, and why there is no more.
-type InRanges = ([Said; 2], Option<ncde_runtime::Error>);
+/// Predictions in two ranges of a case, and the error that ended them.
+type InRanges = ([PredictedRange; 2], Option<ncde_runtime::Error>);
 
-/// What a model says in ranges of observations, in order, of each case, with all that came before seen: at every observation, or evenly spaced if that is too much to keep.
+/// Predicts in two ranges of observations of each case, after all observations before them: at every observation, or evenly spaced where that is too much to store.
 pub(super) fn predict_ranges(model: &Model, data: &Dataset, ranges: &[[Range<usize>; 2]]) -> Vec<InRanges> {
     let channels = data.channels.len();
     let outputs = model.spec().task.outputs(channels).max(1);
-    let each = |(case, ranges): (&Case, &[Range<usize>; 2])| {
-        let said = |range: &Range<usize>| Said {
+    let predict_case = |(case, ranges): (&Case, &[Range<usize>; 2])| {
+        let empty = |range: &Range<usize>| PredictedRange {
             first: range.start,
             every: (range.len() * outputs).div_ceil(MAX_NUMBERS).max(1),
             end: range.end,
             predictions: Vec::new(),
         };
-        let mut all = ranges.each_ref().map(said);
-        let mut go = || -> Result<(), ncde_runtime::Error> {
+        let mut all = ranges.each_ref().map(empty);
+        let mut predict = || -> Result<(), ncde_runtime::Error> {
             let mut series = model.session(&case.statics)?;
             let mut next = 0;
-            for (own, range) in all.iter_mut().zip(ranges) {
-                for t in range.clone().step_by(own.every) {
+            for (predicted, range) in all.iter_mut().zip(ranges) {
+                for t in range.clone().step_by(predicted.every) {
                     while next <= t {
                         let to = (next + AT_ONCE).min(t + 1);
                         series.push_all(&case.times[next..to], &case.values[next * channels..to * channels])?;
                         next = to;
                     }
-                    own.predictions.push(series.predict()?);
+                    predicted.predictions.push(series.predict()?);
                 }
             }
             Ok(())
         };
-        let error = go().err();
+        let error = predict().err();
         (all, error)
     };
-    data.cases.par_iter().zip(ranges).map(each).collect()
+    data.cases.par_iter().zip(ranges).map(predict_case).collect()
 }

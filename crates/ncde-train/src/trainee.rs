@@ -1,4 +1,4 @@
-//! A network that is trained: its weights, what the optimizer keeps for them, and one step, at once or in two halves.
+//! A network that is trained: its weights, what the optimizer keeps for them, and one step.
 //!
 //! ```text
 //! theta <- update(theta, grad (loss + penalty)),   gradients clipped to a norm over all weights
@@ -9,46 +9,22 @@ use std::sync::Arc;
 use burn_autodiff::Autodiff;
 use burn_tensor::Tensor;
 use ncde_layers::dense::{DenseOps, Seen};
-use ncde_layers::layer::{Context, Error, FieldNorm, Network, Rows};
+use ncde_layers::layer::{Context, Error, Network, Rows};
 use ncde_runtime::layer::{LayerList, Role, Signal};
 
-use crate::in_flight::{Begun, Stepped};
 use crate::optimizer::{AnyOptimizer, Moment, Parameter, TrainBackend};
+use crate::trainer::Plan;
 
 /// A network that is trained on a backend; gradients are computed on [`Autodiff`] of it.
 #[derive(Debug)]
-pub struct Trainee<B: TrainBackend> {
-    /// The network.
-    pub network: Network<B>,
+pub(crate) struct Trainee<B: TrainBackend> {
+    pub(crate) network: Network<B>,
     /// What the optimizer keeps for each weight, in the order of its slots; nothing for a frozen one.
-    pub slots: Vec<Vec<Tensor<B, 1>>>,
-    /// How many updates there were.
-    pub updates: usize,
+    slots: Vec<Vec<Tensor<B, 1>>>,
+    pub(crate) updates: usize,
     optimizer: Arc<dyn AnyOptimizer>,
     /// The same layers, where gradients are.
     tracked: Network<Autodiff<B>>,
-}
-
-/// How a step is taken.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Update {
-    /// The learning rate.
-    pub rate: f64,
-    /// The decay of weights.
-    pub decay: f64,
-    /// The largest norm of a gradient over all weights; 0 for no limit.
-    pub clip: f64,
-    /// The factor of the penalty on vector fields.
-    pub penalty: f64,
-    /// Which norm of linear fields that is.
-    pub norm: FieldNorm,
-}
-
-impl Update {
-    /// A step with this learning rate, and nothing else.
-    pub fn rate(rate: f64) -> Self {
-        Self { rate, decay: 0.0, clip: 0.0, penalty: 0.0, norm: FieldNorm::Channels }
-    }
 }
 
 impl<B: TrainBackend> Trainee<B> {
@@ -56,7 +32,7 @@ impl<B: TrainBackend> Trainee<B> {
     ///
     /// # Errors
     /// If the layers do not fit together.
-    pub fn new<'a>(
+    pub(crate) fn new<'a>(
         layers: impl Into<LayerList<'a>>,
         input: &Signal,
         seed: u64,
@@ -74,60 +50,42 @@ impl<B: TrainBackend> Trainee<B> {
     }
 
     /// The names of what the optimizer keeps for each trained weight.
-    pub fn slot_names(&self) -> &'static [&'static str] {
+    pub(crate) fn slot_names(&self) -> &'static [&'static str] {
         self.optimizer.slots()
     }
 
-    /// One step on a batch, down the gradient of what `loss` makes of the outputs. Where the loss or the norm of the gradient is not finite, nothing changes.
+    /// Begins a step on a batch, down the gradient of what `loss` makes of the outputs, without waiting for a device, which is then busy while the next step is begun.
+    /// Where the loss or the norm of the gradient turns out not to be finite, no weight has changed, but on a device `updates` counts one too many.
     ///
     /// # Errors
     /// If a layer or the loss fails, or a trained weight has no gradient.
-    pub fn step(
+    pub(crate) fn begin(
         &mut self,
-        update: Update,
-        batch: (Rows<Autodiff<B>>, Context<Autodiff<B>>),
-        loss: impl FnOnce(Rows<Autodiff<B>>) -> Result<Tensor<Autodiff<B>, 1>, Error>,
-    ) -> Result<Stepped, Error> {
-        let before = self.updates;
-        let stepped = self.begin(update, batch, loss)?.seen()?;
-        if !stepped.is_finite() {
-            self.updates = before;
-        }
-        Ok(stepped)
-    }
-
-    /// The same without waiting for a device, which is then busy while the next step is begun. Where the loss or the norm turns out not to be finite, no weight has changed, and on a device
-    /// [`updates`](Self::updates) counts one too many.
-    ///
-    /// # Errors
-    /// As for [`step`](Self::step).
-    pub fn begin(
-        &mut self,
-        update: Update,
+        (plan, rate): (&Plan, f64),
         (rows, context): (Rows<Autodiff<B>>, Context<Autodiff<B>>),
         loss: impl FnOnce(Rows<Autodiff<B>>) -> Result<Tensor<Autodiff<B>, 1>, Error>,
-    ) -> Result<Begun, Error> {
+    ) -> Result<Seen, Error> {
         let primitive = |tensor: Tensor<B, 1>| tensor.into_primitive().tensor();
         let (value, mut gradients) = {
             let _graph = ncde_layers::graph::lock();
             self.tracked.track(&self.network);
             let loss = loss(self.tracked.forward(rows, &context)?)?;
             let value = loss.clone().inner();
-            let penalty = if update.penalty > 0.0 { self.tracked.penalty(update.norm) } else { None };
-            let loss = penalty.map_or(loss.clone(), |penalty| loss + penalty * update.penalty);
+            let penalty = if plan.penalty > 0.0 { self.tracked.penalty(plan.norm) } else { None };
+            let loss = penalty.map_or(loss.clone(), |penalty| loss + penalty * plan.penalty);
             (value, self.tracked.gradients(&loss.backward())?)
         };
         // One look at the device for all of them, later.
         let all: Vec<_> = gradients.iter().flatten().map(|gradient| primitive(gradient.clone())).collect();
-        let (seen, factor) = <B as DenseOps>::outcome(primitive(value), &all, update.clip)?;
+        let (seen, factor) = <B as DenseOps>::outcome(primitive(value), &all, plan.clip)?;
         if matches!(seen, Seen::Now(seen) if !seen.iter().all(|x| x.is_finite())) {
-            return Ok(Begun::new(seen));
+            return Ok(seen);
         }
         self.updates += 1;
-        let mut moment = Moment { rate: update.rate, decay: 0.0, step: self.updates, factor };
+        let mut moment = Moment { rate, decay: 0.0, step: self.updates, factor };
         // Weights that decay, then those that do not: each are updated together.
         for decays in [true, false] {
-            moment.decay = if decays { update.decay } else { 0.0 };
+            moment.decay = if decays { plan.decay } else { 0.0 };
             let (mut places, mut old) = (Vec::new(), Vec::new());
             for (i, weight) in self.network.weights().iter().enumerate() {
                 if (weight.role != Role::Undecayed) != decays {
@@ -144,7 +102,7 @@ impl<B: TrainBackend> Trainee<B> {
                 self.slots[i] = new.slots;
             }
         }
-        Ok(Begun::new(seen))
+        Ok(seen)
     }
 }
 

@@ -13,15 +13,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use ncde_layers::dense::Seen;
 use ncde_layers::layer::{FieldNorm, Network};
 use ncde_report::record::{Best, Point, Recovery, StopReason};
 use ncde_runtime::random::Stream;
 
 use crate::checkpoint::{self, Progress};
-use crate::in_flight::{Begun, InFlight, Stepped};
+use crate::in_flight::{InFlight, Stepped};
 use crate::optimizer::{AnyOptimizer, OptimizerName, TrainBackend};
 use crate::state::{SNAPSHOT_EVERY, State};
-use crate::trainee::{Trainee, Update};
+use crate::trainee::Trainee;
 use crate::{Error, Event, Schedule};
 
 /// A checkpoint is written at least this often, in seconds, also between two evaluations of the validation part.
@@ -30,15 +31,12 @@ const CHECKPOINT_SECONDS: f64 = 30.0;
 const LOWER: f64 = 0.3;
 
 /// How a network is trained.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The most steps.
     pub steps: usize,
-    /// How weights follow their gradients.
     pub optimizer: Arc<dyn AnyOptimizer>,
-    /// How the learning rate goes.
     pub schedule: Schedule,
-    /// The decay of weights, times the rate.
     pub decay: f64,
     /// The largest norm of a gradient over all weights; 0 for no limit.
     pub clip: f64,
@@ -56,7 +54,6 @@ pub struct Plan {
     pub seconds: f64,
     /// A metric beyond this is enough: training stops.
     pub target: Option<f64>,
-    /// The metric that decides.
     pub metric: String,
     /// Whether more of it is better.
     pub higher_is_better: bool,
@@ -64,7 +61,6 @@ pub struct Plan {
     pub keep_best: bool,
     /// How often a step that diverges is taken again.
     pub recoveries: usize,
-    /// The seed of the first weights.
     pub seed: u64,
     /// The numbers that dropout is drawn from; another child of it for each step.
     pub masks: Stream,
@@ -116,14 +112,8 @@ pub struct Evaluation {
 
 /// What the loop takes its batches from, on a backend.
 pub(crate) trait Feed<B: TrainBackend> {
-    /// Begins a step on its batch.
-    fn begin(
-        &mut self,
-        trainee: &mut Trainee<B>,
-        update: Update,
-        masks: Stream,
-        step: usize,
-    ) -> Result<Begun, ncde_layers::layer::Error>;
+    /// Begins a step on its batch, at a learning rate.
+    fn begin(&mut self, trainee: &mut Trainee<B>, plan: (&Plan, f64), step: usize) -> Result<Seen, ncde_layers::layer::Error>;
 
     /// How good the network is on the validation part; none if there is none.
     fn evaluate(&mut self, network: &Network<B>) -> Result<Option<Evaluation>, Error>;
@@ -144,7 +134,6 @@ pub(crate) enum Ended {
     For(StopReason),
     /// A step diverged once too often.
     Diverged(Error),
-    /// Somebody asked it to stop.
     Interrupted,
 }
 
@@ -155,7 +144,6 @@ pub(crate) struct Trainer<'a, B: TrainBackend> {
     pub(crate) progress: Progress,
     /// Where checkpoints are written, if they are.
     pub(crate) directory: Option<&'a Path>,
-    /// Set by whoever wants it to stop.
     pub(crate) stop: Option<&'a AtomicBool>,
     pub(crate) on: &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
 }
@@ -184,8 +172,8 @@ impl<B: TrainBackend> Trainer<'_, B> {
                 if flight.count() == 0 {
                     clock = Instant::now();
                 }
-                let update = self.update(next);
-                flight.push(feed.begin(&mut self.state.trainee, update, plan.masks.child(next as u64), next));
+                let rate = self.rate(next);
+                flight.push(feed.begin(&mut self.state.trainee, (plan, rate), next));
                 self.state.update_average();
                 continue;
             }
@@ -243,11 +231,6 @@ impl<B: TrainBackend> Trainer<'_, B> {
         Ok(Ended::For(StopReason::Steps))
     }
 
-    fn update(&self, step: usize) -> Update {
-        let Plan { decay, clip, penalty, norm, .. } = *self.plan;
-        Update { rate: self.rate(step), decay, clip, penalty, norm }
-    }
-
     /// The learning rate of a step, from 0, after all that has happened.
     fn rate(&self, step: usize) -> f64 {
         self.factor() * self.plan.schedule.rate(step, self.plan.steps)
@@ -280,7 +263,6 @@ impl<B: TrainBackend> Trainer<'_, B> {
         checkpoint::save(directory, &self.progress, &tensors)
     }
 
-    /// The loss of a step that was taken.
     fn loss(&self, taken: Result<Stepped, ncde_layers::layer::Error>, feed: &mut dyn Feed<B>) -> Result<f64, Error> {
         let (step, rate) = (self.progress.step + 1, self.plan.schedule.peak / 3.0);
         match taken {

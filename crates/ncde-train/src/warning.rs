@@ -7,135 +7,55 @@ use super::names::Scale;
 use super::{Parts, Settings};
 
 /// Something that looks wrong.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
-    /// There are no cases to test on.
     #[error(
         "nothing is held back to test on, so nothing says how good the model is on new cases; give a file (`--test FILE`) or a share \
          (`--set test_share=0.15`)"
     )]
     NothingToTest,
-
-    /// Every test case is a training case.
     #[error("all {cases} test cases are also training cases: is it the same file? Metrics say nothing about new cases")]
-    TestIsTraining {
-        /// How many.
-        cases: usize,
-    },
-
-    /// Some test cases are training cases.
+    TestIsTraining { cases: usize },
     #[error(
         "{count} of {cases} test cases are also among the training cases (`{first}` is the first): metrics are too good; remove them, or \
          `--set deduplicate=true`"
     )]
-    Leaked {
-        /// How many.
-        count: usize,
-        /// Of how many.
-        cases: usize,
-        /// One of them.
-        first: String,
-    },
-
-    /// Something that the device has no kernel for.
+    Leaked { count: usize, cases: usize, first: String },
     #[error(
         "{what} were computed on the processor, as the device has no kernel for these sizes: training was slower than it could be"
     )]
-    OnProcessor {
-        /// What.
-        what: &'static str,
-    },
-
-    /// A class with a single case.
+    OnProcessor { what: &'static str },
     #[error(
         "class `{class}` has a single case, which is either learned from or tested on, not both; more cases are needed to know anything about it"
     )]
-    RareClass {
-        /// Which one.
-        class: String,
-    },
-
-    /// A channel without values.
+    RareClass { class: String },
     #[error("channel `{channel}` has no value in any training case; leave it out, or check the file (`ncde data FILE`)")]
-    Missing {
-        /// Which one.
-        channel: String,
-    },
-
-    /// A channel with one value.
+    Missing { channel: String },
     #[error(
         "channel `{channel}` is {value} in every training case, so nothing can be learned from it; leave it out, or check the file"
     )]
-    Constant {
-        /// Which one.
-        channel: String,
-        /// What it is.
-        value: f64,
-    },
-
-    /// Few values that are far away from all others.
+    Constant { channel: String, value: f64 },
     #[error(
         "channel `{channel}` goes from {least} to {most}, but 98 % of its values lie between {low} and {high}: scaled to that range they are \
          hard to tell apart; correct the outliers, or `--set scale=standard`"
     )]
-    Outlier {
-        /// Which one.
-        channel: String,
-        /// The smallest value.
-        least: f64,
-        /// The largest one.
-        most: f64,
-        /// 1 % are smaller.
-        low: f64,
-        /// 1 % are larger.
-        high: f64,
-    },
-
-    /// A number that stands for a missing value.
+    Outlier { channel: String, least: f64, most: f64, low: f64, high: f64 },
     #[error(
         "channel `{channel}` is {value} {count} times, far from its other values ({low} to {high}): if that stands for a missing value, leave \
          those cells blank"
     )]
-    Sentinel {
-        /// Which one.
-        channel: String,
-        /// The number.
-        value: f64,
-        /// How often.
-        count: usize,
-        /// The smallest of the other values.
-        low: f64,
-        /// The largest of them.
-        high: f64,
-    },
-
-    /// Too little to tell how far off forecasts are.
+    Sentinel { channel: String, value: f64, count: usize, low: f64, high: f64 },
     #[error(
         "forecasts have no intervals: `{channel}` can be compared {seen} times {horizon} ahead in the validation part, and {wanted} are needed \
          for each channel and horizon; validate on more (`--set validation=0.3`), or forecast fewer horizons"
     )]
-    NoIntervals {
-        /// Of which channel there is too little.
-        channel: String,
-        /// At which horizon.
-        horizon: usize,
-        /// How many errors are known.
-        seen: usize,
-        /// How many are needed.
-        wanted: usize,
-    },
-
-    /// Many channels and few observations.
+    NoIntervals { channel: String, horizon: usize, seen: usize, wanted: usize },
     #[error(
         "every case has {length} observations of {channels} channels; if it is the other way round, transpose the array to [cases, observations, channels]"
     )]
-    Transposed {
-        /// Observations of a case.
-        length: usize,
-        /// Channels.
-        channels: usize,
-    },
+    Transposed { length: usize, channels: usize },
 }
 
 /// Channels without names beside this many times fewer observations look transposed.

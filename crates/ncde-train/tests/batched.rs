@@ -4,7 +4,7 @@
 use ncde_data::{Dataset, Targets};
 use ncde_runtime::{At, Model, Prediction};
 use ncde_train::demo::turns;
-use ncde_train::{Answered, Config, Run, TrainRequest, ignore, predict_all, predict_ends, predict_on};
+use ncde_train::{Answered, Config, Run, TrainRequest, ignore, predict_all, predict_on};
 
 use crate::common::devices;
 
@@ -72,9 +72,9 @@ fn a_batch_says_what_a_series_says() {
         let model = trained(settings, &data);
         for device in devices() {
             let what = format!("{settings:?} on {device:?}");
-            same(&what, &predict_on(device, &model, &data, At::End).unwrap(), &predict_ends(&model, &data).unwrap());
+            same(&what, &predict_on(device, &model, &data, At::End).unwrap(), &predict_all(&model, &data, At::End).unwrap());
             let everywhere = predict_on(device, &model, &data, model.spec().task.at()).unwrap();
-            same(&what, &everywhere, &predict_all(&model, &data).unwrap());
+            same(&what, &everywhere, &predict_all(&model, &data, model.spec().task.at()).unwrap());
         }
     }
 }
@@ -87,7 +87,8 @@ fn a_case_that_overflows_stands_alone() {
     let (width, far) = (data.channels.len(), 5);
     data.cases[7].values[far * width..].iter_mut().enumerate().for_each(|(i, x)| *x = if i % 2 == 0 { 1e38 } else { -1e38 });
     for device in devices() {
-        let (seen, wanted) = (predict_on(device, &model, &data, At::Steps).unwrap(), predict_all(&model, &data).unwrap());
+        let (seen, wanted) =
+            (predict_on(device, &model, &data, At::Steps).unwrap(), predict_all(&model, &data, model.spec().task.at()).unwrap());
         assert_eq!((&seen.overflowed[..], &wanted.overflowed[..]), (&[7][..], &[7][..]));
         assert!((far..data.cases[7].len()).contains(&seen.predictions[7].len()));
         let without = |mut all: Answered| {
@@ -106,6 +107,9 @@ fn a_reservoir_is_asked_on_the_processor() {
     Run::new(&config, data.clone(), None).unwrap().train(&TrainRequest::new(folder.path()), &mut ignore).unwrap();
     let model = Model::load(folder.path()).unwrap();
     for device in devices() {
-        assert_eq!(predict_on(device, &model, &data, At::End).unwrap(), predict_all(&model, &data).unwrap());
+        assert_eq!(
+            predict_on(device, &model, &data, At::End).unwrap(),
+            predict_all(&model, &data, model.spec().task.at()).unwrap()
+        );
     }
 }

@@ -232,7 +232,8 @@ fn two_cases_of_each_class() {
     assert!(record.test.is_none());
     streams(folder.path(), &data);
     let model = Model::load(folder.path()).unwrap();
-    let metrics = score(&model.spec().task, &data, &predict_all(&model, &data).unwrap().predictions).unwrap();
+    let metrics =
+        score(&model.spec().task, &data, &predict_all(&model, &data, model.spec().task.at()).unwrap().predictions).unwrap();
     assert!(metrics.get("accuracy").unwrap() >= 0.5);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ncde::data::{Dataset, Targets};
 use ncde::runtime::layer::{Activation, Foreign, Function, Linear, Over, Pointwise, Pool};
-use ncde::runtime::{LayerSpec, Model, Prediction};
+use ncde::runtime::{At, LayerSpec, Model, Prediction};
 use ncde::train::{Config, DataConfig, ModelConfig, Run, TrainConfig, TrainRequest, ignore};
 use third_party::{SignDescent, register_leaky};
 
@@ -65,7 +65,7 @@ fn a_layer_and_an_optimizer_of_another_crate_train_are_saved_loaded_and_stream()
         let Prediction::Class { class, probabilities } = model.step(&mut series, *time, &[*value]).unwrap() else { panic!() };
         seen.push((class, probabilities));
     }
-    let whole = ncde::train::predict_all(&model, &waves(4)).unwrap().predictions[3][0].clone();
+    let whole = ncde::train::predict_all(&model, &waves(4), At::End).unwrap().predictions[3][0].clone();
     assert_eq!(
         Some(&whole),
         seen.last()

@@ -6,7 +6,7 @@ use std::path::Path;
 use ncde_data::{Case, Dataset, ReadOptions};
 use ncde_files::Whole;
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
-use ncde_train::{Answered, Device, predict_all, predict_ends, predict_on};
+use ncde_train::{Answered, Device, predict_all, predict_on};
 
 use super::ahead::{self, Row};
 use crate::args::{PredictArgs, UseArgs};
@@ -45,19 +45,16 @@ pub(crate) fn predict_file(
     let place = place(&spec)?;
     let schema = schema::of(&spec)?;
     let options = schema::options(&spec, &schema, &args.columns);
-    let without_labels = options.without_labels || !labels;
-    let options = ReadOptions { labels: args.labels.clone(), without_labels, ..options };
+    let options = ReadOptions { labels: args.labels.clone(), without_labels: !labels, ..options };
     let loaded = ncde_data::load(&args.data, &options)?;
     schema::warn_for(&schema, &loaded);
     let data = loaded.data.aligned(&schema)?;
     let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || {
-        Ok(match (device, place) {
-            (Device::Cpu, Where::Everywhere) => predict_all(&model, &data)?,
-            (Device::Cpu, Where::Ends) => predict_ends(&model, &data)?,
+        let at = if matches!(place, Where::Ends) { At::End } else { spec.task.at() };
+        Ok(match device {
+            Device::Cpu => predict_all(&model, &data, at)?,
             #[allow(unreachable_patterns, reason = "without a GPU there is one device")]
-            (device, Where::Everywhere) => predict_on(device, &model, &data, spec.task.at())?,
-            #[allow(unreachable_patterns, reason = "without a GPU there is one device")]
-            (device, Where::Ends) => predict_on(device, &model, &data, At::End)?,
+            device => predict_on(device, &model, &data, at)?,
         })
     })?;
     let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();

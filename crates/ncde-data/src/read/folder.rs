@@ -39,7 +39,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> 
         table.take(input, header, Some(id))?;
     }
     let mut loaded = table.finish(&stem(path), &options, separator, warnings)?;
-    if !classes.is_empty() && !options.without_labels {
+    if !classes.is_empty() && options.reads_labels() {
         loaded.data.targets = targets(&loaded.data, &folder, &options)?;
     }
     match &options.labels {

@@ -22,7 +22,7 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
     table.take(&input, &header, None)?;
     loaded.warnings.extend(warnings);
     let mut rows = order(data, &table, &shown_labels)?;
-    if let Some(column) = table.labels.as_ref().filter(|_| !options.without_labels) {
+    if let Some(column) = table.labels.as_ref().filter(|_| options.reads_labels()) {
         let labels_of = |rows: &[usize]| -> Vec<Label> { rows.iter().map(|&row| table.cases[row].labels[0]).collect() };
         if let Some(unlabelled) = Unlabelled::of(&labels_of(&rows)) {
             unlabelled.leave_out(&mut data.cases);

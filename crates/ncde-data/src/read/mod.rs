@@ -19,7 +19,7 @@ pub use long::{Given, Line, LineReader};
 
 use crate::schema::{Layout, Schema, Warning};
 use crate::text::lines::Source;
-use crate::{Columns, Dataset, Error, Task};
+use crate::{Columns, Dataset, Error, TaskName};
 
 /// How a file is to be read. By default everything is found out from the file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,10 +32,16 @@ pub struct ReadOptions {
     pub columns: Columns,
     /// How the columns of a table (csv) were read for a model that is there; what else is said here goes first.
     pub layout: Option<Layout>,
-    /// Whether labels are classes or numbers.
-    pub task: Option<Task>,
-    /// Whether labels are left alone: series are only predicted, or forecast, and whatever stands there is right.
+    /// What is predicted, which says whether labels are classes or numbers.
+    pub task: Option<TaskName>,
+    /// Whether labels are not read, as series are only predicted; those of a forecast are not read either.
     pub without_labels: bool,
+}
+
+impl ReadOptions {
+    pub(crate) fn reads_labels(&self) -> bool {
+        !self.without_labels && self.task != Some(TaskName::Forecast)
+    }
 }
 
 /// A dataset, and how it was read.

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{Loaded, ReadOptions};
 use crate::dataset::numbered;
 use crate::error::{Location, at_field, at_line, shown};
-use crate::label::{Label, Labels, Task, Unlabelled};
+use crate::label::{Label, Labels, TaskName, Unlabelled};
 use crate::text::lines::{Line, Lines};
 use crate::text::number;
 use crate::{Case, Clock, Dataset, Error};
@@ -206,7 +206,7 @@ impl<'a> Rows<'a> {
                 wanted: "a line for each case",
             });
         };
-        if options.without_labels {
+        if !options.reads_labels() {
             self.seen.clear();
         }
         let mut warnings = Vec::new();
@@ -217,7 +217,7 @@ impl<'a> Rows<'a> {
             warnings.push(unlabelled.warning);
         }
         let place = |i: usize| at_field(self.file, self.lines[i], "label");
-        let task = options.task.or((self.kind == LabelKind::Target).then_some(Task::Regression));
+        let task = options.task.or((self.kind == LabelKind::Target).then_some(TaskName::Regression));
         let targets = self.labels.of_cases(&self.seen, task, |i| self.cases[i].id.clone(), place)?;
         let channels = numbered(self.dimensions.unwrap_or(0));
         let data = Dataset { name, channels, statics: vec![], times: clock, cases: self.cases, targets, vocabulary: None };

@@ -36,7 +36,7 @@ pub(super) fn array(pickle: &Pickle, id: Id) -> Result<Array, String> {
     };
     let (shape, dtype, fortran, data) = match (name.as_str(), state) {
         ("_reconstruct", Some(state)) => match list(Some(state))? {
-            [_, shape, dtype, order, data] => (shape, dtype, truth(pickle, *order)?, data),
+            [_, shape, dtype, order, data] => (shape, dtype, integer(pickle, *order, "an order")? != 0, data),
             _ => return Err("is a broken array".into()),
         },
         ("_frombuffer", _) => match list(Some(arguments))? {
@@ -80,18 +80,12 @@ fn decoded(dtype: &str, fortran: bool, shape: &[usize], bytes: &[u8]) -> Result<
     Ok(Array { shape: own.shape, values })
 }
 
-fn truth(pickle: &Pickle, id: Id) -> Result<bool, String> {
-    match pickle.node(id) {
-        Node::Int(own) => Ok(*own != 0),
-        _ => Err("has an order that is none".into()),
-    }
+fn integer(pickle: &Pickle, id: Id, what: &str) -> Result<i64, String> {
+    if let Node::Int(number) = pickle.node(id) { Ok(*number) } else { Err(format!("has {what} that is none")) }
 }
 
 fn count(pickle: &Pickle, id: Id) -> Result<usize, String> {
-    match pickle.node(id) {
-        Node::Int(own) => usize::try_from(*own).map_err(|_| "has a shape that is none".into()),
-        _ => Err("has a shape that is none".into()),
-    }
+    usize::try_from(integer(pickle, id, "a shape")?).map_err(|_| "has a shape that is none".into())
 }
 
 fn text(pickle: &Pickle, id: Id) -> Result<String, String> {

@@ -24,7 +24,7 @@ mod windows;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use recording::Recording;
+pub use recording::Recording;
 pub use windows::{Cut, Windows};
 
 /// How many people there are.
@@ -36,14 +36,8 @@ pub enum Source {
     /// Files of people, each with its name.
     Files(Vec<(String, PathBuf)>),
     /// So many people, each of so many seconds, are drawn.
-    Drawn {
-        /// How many.
-        people: usize,
-        /// How long.
-        seconds: usize,
-        /// The seed.
-        seed: u64,
-    },
+    #[expect(missing_docs, reason = "as the line above says")]
+    Drawn { people: usize, seconds: usize, seed: u64 },
 }
 
 impl Source {
@@ -69,14 +63,13 @@ impl Source {
     ///
     /// # Errors
     /// If a file cannot be read, or does not hold what those of the archive hold.
-    pub fn recordings(&self) -> Result<Recordings, Error> {
-        let all: Vec<Recording> = match self {
-            Self::Files(files) => files.iter().map(|(name, path)| Recording::read(name, path)).collect::<Result<_, _>>()?,
+    pub fn recordings(&self) -> Result<Vec<Recording>, Error> {
+        match self {
+            Self::Files(files) => files.iter().map(|(name, path)| Recording::read(name, path)).collect(),
             &Self::Drawn { people, seconds, seed } => {
-                (0..people as u64).map(|own| synthetic::drawn(own, seconds, seed)).collect()
+                Ok((0..people as u64).map(|person| synthetic::drawn(person, seconds, seed)).collect())
             }
-        };
-        Ok(Recordings(all))
+        }
     }
 
     /// The names of the people.
@@ -85,17 +78,6 @@ impl Source {
             Self::Files(files) => files.iter().map(|(name, _)| name.clone()).collect(),
             Self::Drawn { people, .. } => (0..*people).map(|own| format!("drawn-{own}")).collect(),
         }
-    }
-}
-
-/// Recordings of all people.
-#[derive(Debug)]
-pub struct Recordings(Vec<Recording>);
-
-impl Recordings {
-    /// Parts and windows of them.
-    pub fn windows(&self, cut: &Cut) -> Windows {
-        cut.windows(&self.0)
     }
 }
 

@@ -14,6 +14,7 @@
 
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::str::FromStr;
 
 use super::bytes::{Bytes, LONGEST_LINE};
 
@@ -22,17 +23,13 @@ const MAX_NODES: usize = 1 << 20;
 /// The most bytes that calls of `_codecs.encode` make: text may be named again and again.
 const MAX_ENCODED: usize = 1 << 28;
 
-/// The place of a node.
 pub(super) type Id = usize;
 
-/// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
-    /// `None`.
     None,
     /// A boolean or an integer; those beyond 64 bits are 0.
     Int(i64),
-    /// A float.
     Float(f64),
     /// Bytes, a string of Python 2, or text as UTF-8.
     Bytes(Vec<u8>),
@@ -80,7 +77,6 @@ impl Pickle {
         self.root
     }
 
-    /// A node.
     pub(super) fn node(&self, id: Id) -> &Node {
         &self.nodes[id]
     }
@@ -117,153 +113,126 @@ impl<R: BufRead> Machine<R> {
     }
 
     fn step(&mut self, code: u8) -> Result<(), String> {
-        match code {
+        let node = match code {
             // The protocol, and frames, which say how much may be read at once.
-            0x80 => self.bytes.array::<1>().map(|_| ()),
-            0x95 => self.bytes.array::<8>().map(|_| ()),
+            0x80 => return self.bytes.array::<1>().map(drop),
+            0x95 => return self.bytes.array::<8>().map(drop),
             b'(' => {
                 self.marks.push(self.stack.len());
-                Ok(())
+                return Ok(());
             }
-            b'0' => self.pop().map(|_| ()),
-            b'1' => self.marked().map(|_| ()),
+            b'0' => return self.pop().map(drop),
+            b'1' => return self.marked().map(drop),
             b'2' => {
-                let top = self.pop()?;
-                self.stack.extend([top, top]);
-                Ok(())
+                let top = self.top()?;
+                return self.push_known(top);
             }
-            b'N' => self.push(Node::None),
-            b'I' | b'L' => {
-                let word = self.bytes.word()?;
-                let number = word.trim_end_matches('L').parse().map_err(|_| self.broken("an integer"))?;
-                self.push(Node::Int(number))
-            }
-            b'J' => {
-                let number = i32::from_le_bytes(self.bytes.array()?);
-                self.push(Node::Int(number.into()))
-            }
-            b'K' => self.small::<1>(),
-            b'M' => self.small::<2>(),
-            0x88 | 0x89 => self.push(Node::Int((code == 0x88).into())),
-            0x8a => self.long::<1>(),
-            0x8b => self.long::<4>(),
-            b'F' => {
-                let number = self.bytes.word()?.parse().map_err(|_| self.broken("a float"))?;
-                self.push(Node::Float(number))
-            }
-            b'G' => {
-                let number = f64::from_be_bytes(self.bytes.array()?);
-                self.push(Node::Float(number))
-            }
-            b'S' => {
-                let own = self.bytes.quoted()?;
-                self.push(own)
-            }
-            b'V' => {
-                let longest = self.bytes.longest;
-                let own = self.bytes.line(longest)?.map_or(Node::Long, Node::Bytes);
-                self.push(own)
-            }
-            b'U' | b'C' | 0x8c => self.string::<1>(),
-            b'T' | b'B' | b'X' => self.string::<4>(),
-            0x8d | 0x8e | 0x96 => self.string::<8>(),
-            b'c' => {
-                let own = Node::Global(self.bytes.word()?, self.bytes.word()?);
-                self.push(own)
-            }
+            b'N' => Node::None,
+            b'I' | b'L' => Node::Int(self.parsed("an integer")?),
+            b'J' => Node::Int(i32::from_le_bytes(self.bytes.array()?).into()),
+            b'K' => Node::Int(self.bytes.size::<1>()? as i64),
+            b'M' => Node::Int(self.bytes.size::<2>()? as i64),
+            0x88 | 0x89 => Node::Int((code == 0x88).into()),
+            0x8a => self.long::<1>()?,
+            0x8b => self.long::<4>()?,
+            b'F' => Node::Float(self.parsed("a float")?),
+            b'G' => Node::Float(f64::from_be_bytes(self.bytes.array()?)),
+            b'S' => self.bytes.quoted()?,
+            b'V' => self.bytes.line(self.bytes.longest)?.map_or(Node::Long, Node::Bytes),
+            b'U' | b'C' | 0x8c => self.string::<1>()?,
+            b'T' | b'B' | b'X' => self.string::<4>()?,
+            0x8d | 0x8e | 0x96 => self.string::<8>()?,
+            b'c' => Node::Global(self.bytes.word()?, self.bytes.word()?),
             0x93 => {
                 let (name, module) = (self.pop()?, self.pop()?);
-                let own = Node::Global(self.words(module)?, self.words(name)?);
-                self.push(own)
+                Node::Global(self.words(module)?, self.words(name)?)
             }
-            b')' => self.push(Node::Tuple(Vec::new())),
-            b']' => self.push(Node::List(Vec::new())),
-            b'}' => self.push(Node::Dict(Vec::new())),
-            b't' => {
-                let own = self.marked()?;
-                self.push(Node::Tuple(own))
-            }
-            b'l' => {
-                let own = self.marked()?;
-                self.push(Node::List(own))
-            }
-            b'd' => {
-                let own = self.pairs()?;
-                self.push(Node::Dict(own))
-            }
+            b')' => Node::Tuple(Vec::new()),
+            b']' => Node::List(Vec::new()),
+            b'}' => Node::Dict(Vec::new()),
+            b't' => Node::Tuple(self.marked()?),
+            b'l' => Node::List(self.marked()?),
+            b'd' => Node::Dict(self.pairs()?),
             0x85..=0x87 => {
                 let from = self.stack.len().checked_sub(usize::from(code - 0x84)).ok_or_else(|| self.empty())?;
-                let own = self.taken(from)?;
-                self.push(Node::Tuple(own))
+                Node::Tuple(self.taken(from)?)
             }
             b'a' => {
                 let item = self.pop()?;
-                self.append(vec![item])
+                return self.append(vec![item]);
             }
             b'e' => {
                 let items = self.marked()?;
-                self.append(items)
+                return self.append(items);
             }
             b's' => {
                 let (value, key) = (self.pop()?, self.pop()?);
-                self.set(vec![[key, value]])
+                return self.set(vec![[key, value]]);
             }
             b'u' => {
                 let pairs = self.pairs()?;
-                self.set(pairs)
+                return self.set(pairs);
             }
             // A call, and a new object of a class.
             b'R' | 0x81 => {
                 let (arguments, callee) = (self.pop()?, self.pop()?);
-                let own = self.called(callee, arguments)?;
-                self.push(own)
+                self.called(callee, arguments)?
             }
             b'b' => {
-                let given = self.pop()?;
-                let top = self.top()?;
-                if let Node::Object { state, .. } = &mut self.nodes[top] {
+                let (given, object) = (self.pop()?, self.top()?);
+                if let Node::Object { state, .. } = &mut self.nodes[object] {
                     *state = Some(given);
                 }
-                Ok(())
+                return Ok(());
             }
-            b'p' => {
-                let place = self.bytes.word()?.parse().map_err(|_| self.broken("a place"))?;
-                self.keep(place)
+            b'p' | b'q' | b'r' | 0x94 => {
+                let number = match code {
+                    b'p' => self.parsed("a place")?,
+                    b'q' => self.bytes.size::<1>()?,
+                    b'r' => self.bytes.size::<4>()?,
+                    _ => self.memo.len() as u64,
+                };
+                let top = self.top()?;
+                self.memo.insert(number, top);
+                return Ok(());
             }
-            b'q' => {
-                let place = self.bytes.size::<1>()?;
-                self.keep(place)
-            }
-            b'r' => {
-                let place = self.bytes.size::<4>()?;
-                self.keep(place)
-            }
-            0x94 => self.keep(self.memo.len() as u64),
-            b'g' => {
-                let place = self.bytes.word()?.parse().map_err(|_| self.broken("a place"))?;
-                self.fetch(place)
-            }
-            b'h' => {
-                let place = self.bytes.size::<1>()?;
-                self.fetch(place)
-            }
-            b'j' => {
-                let place = self.bytes.size::<4>()?;
-                self.fetch(place)
+            b'g' | b'h' | b'j' => {
+                let number = match code {
+                    b'g' => self.parsed("a place")?,
+                    b'h' => self.bytes.size::<1>()?,
+                    _ => self.bytes.size::<4>()?,
+                };
+                let known = *self.memo.get(&number).ok_or_else(|| self.broken("a place"))?;
+                return self.push_known(known);
             }
             other => {
-                Err(format!("has the operation 0x{other:02x} at byte {}, which no dictionary of arrays needs", self.bytes.at - 1))
+                let at = self.bytes.at - 1;
+                return Err(format!("has the operation 0x{other:02x} at byte {at}, which no dictionary of arrays needs"));
             }
+        };
+        if self.nodes.len() >= MAX_NODES {
+            return Err(self.too_many());
         }
+        self.nodes.push(node);
+        self.push_known(self.nodes.len() - 1)
     }
 
-    fn push(&mut self, node: Node) -> Result<(), String> {
-        if self.nodes.len() >= MAX_NODES || self.stack.len() >= MAX_NODES {
-            return Err(format!("holds more than {MAX_NODES} values before byte {}", self.bytes.at));
+    /// Puts a node that is there already on the stack.
+    fn push_known(&mut self, id: Id) -> Result<(), String> {
+        if self.stack.len() >= MAX_NODES {
+            return Err(self.too_many());
         }
-        self.stack.push(self.nodes.len());
-        self.nodes.push(node);
+        self.stack.push(id);
         Ok(())
+    }
+
+    fn too_many(&self) -> String {
+        format!("holds more than {MAX_NODES} values before byte {}", self.bytes.at)
+    }
+
+    /// The next line as a number.
+    fn parsed<T: FromStr>(&mut self, what: &str) -> Result<T, String> {
+        self.bytes.word()?.trim_end_matches('L').parse().map_err(|_| self.broken(what))
     }
 
     fn empty(&self) -> String {
@@ -326,29 +295,21 @@ impl<R: BufRead> Machine<R> {
         Ok(())
     }
 
-    fn small<const N: usize>(&mut self) -> Result<(), String> {
-        let number = self.bytes.size::<N>()?;
-        self.push(Node::Int(number as i64))
-    }
-
     /// An integer of any size in two's complement; beyond 64 bits it is of no use here.
-    fn long<const N: usize>(&mut self) -> Result<(), String> {
-        let length = self.bytes.size::<N>()?;
-        let number = match self.bytes.string(length)? {
+    fn long<const N: usize>(&mut self) -> Result<Node, String> {
+        Ok(Node::Int(match self.string::<N>()? {
             Node::Bytes(own) if !own.is_empty() && own.len() <= 8 => {
                 let mut whole = [if own[own.len() - 1] >= 0x80 { 0xff } else { 0 }; 8];
                 whole[..own.len()].copy_from_slice(&own);
                 i64::from_le_bytes(whole)
             }
             _ => 0,
-        };
-        self.push(Node::Int(number))
+        }))
     }
 
-    fn string<const N: usize>(&mut self) -> Result<(), String> {
+    fn string<const N: usize>(&mut self) -> Result<Node, String> {
         let length = self.bytes.size::<N>()?;
-        let own = self.bytes.string(length)?;
-        self.push(own)
+        self.bytes.string(length)
     }
 
     /// The text of a node that names something.
@@ -379,20 +340,5 @@ impl<R: BufRead> Machine<R> {
             }
             _ => Ok(Node::Object { callee, arguments, state: None }),
         }
-    }
-
-    fn keep(&mut self, place: u64) -> Result<(), String> {
-        let top = self.top()?;
-        self.memo.insert(place, top);
-        Ok(())
-    }
-
-    fn fetch(&mut self, place: u64) -> Result<(), String> {
-        let own = *self.memo.get(&place).ok_or_else(|| self.broken("a place"))?;
-        if self.stack.len() >= MAX_NODES {
-            return Err(format!("holds more than {MAX_NODES} values before byte {}", self.bytes.at));
-        }
-        self.stack.push(own);
-        Ok(())
     }
 }

@@ -30,8 +30,7 @@ const LONGEST: usize = 32 << 20;
 
 /// A recording.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Recording {
-    /// Who.
+pub struct Recording {
     pub(super) name: String,
     /// Observations row by row, six channels each.
     pub(super) values: Vec<f64>,

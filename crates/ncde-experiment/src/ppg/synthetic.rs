@@ -12,10 +12,8 @@ use ncde_runtime::random::Stream;
 
 use super::recording::{RATE, Recording, Signals};
 
-/// The stream of recordings.
 const RECORDINGS: u64 = 51;
 
-/// A recording of so many seconds.
 pub(super) fn drawn(person: u64, seconds: usize, seed: u64) -> Recording {
     let stream = Stream::new(seed, RECORDINGS).child(person);
     let noise = |kind: u64, place: usize| stream.child(kind).normal(place as u64);

@@ -5,7 +5,7 @@ use ncde_data::Targets;
 use super::array::array;
 use super::pickle::{Node, Pickle};
 use super::recording::{CHANNELS, Recording, STEP, Signals};
-use super::{Cut, Recordings, Source};
+use super::{Cut, Source};
 
 /// Made by `tests/fixtures/ppg.py`.
 const FILES: [(&str, &[u8]); 3] = [
@@ -171,8 +171,8 @@ fn scaling_is_by_the_training_part() {
 #[test]
 fn drawn_recordings_have_the_form_of_the_archive() {
     let source = Source::Drawn { people: 2, seconds: 120, seed: 5 };
-    let Recordings(all) = source.recordings().unwrap();
+    let all = source.recordings().unwrap();
     assert!(all.len() == 2 && all.iter().all(|own| own.rates.len() == 60 && own.values.len() == 120 * 64 * 6));
-    assert!(all[0] != all[1] && all == source.recordings().unwrap().0);
+    assert!(all[0] != all[1] && all == source.recordings().unwrap());
     assert!(all[0].rates.iter().all(|rate| (40.0..110.0).contains(rate)));
 }

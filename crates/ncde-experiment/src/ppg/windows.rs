@@ -17,7 +17,6 @@ use ncde_runtime::random::Stream;
 
 use super::recording::{CHANNELS, RATE, Recording, STEP};
 
-/// The stream of the orders of parts.
 const ORDERS: u64 = 50;
 /// Names of parts, as they are in ids.
 const NAMES: [&str; 3] = ["train", "val", "test"];
@@ -36,19 +35,17 @@ pub struct Cut {
 }
 
 /// Series of all persons, and which of them are validated and tested on, by id.
+#[expect(missing_docs, reason = "as the line above says")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Windows {
-    /// The series.
     pub data: Dataset,
-    /// Ids of those to validate on.
     pub validation: Vec<String>,
-    /// Ids of those to test on.
     pub test: Vec<String>,
 }
 
 impl Cut {
     /// The windows of recordings.
-    pub(super) fn windows(&self, recordings: &[Recording]) -> Windows {
+    pub fn windows(&self, recordings: &[Recording]) -> Windows {
         let (mut cases, mut of): (Vec<Case>, Vec<Vec<f64>>) = Default::default();
         let mut ids: [Vec<String>; 3] = Default::default();
         for (person, own) in recordings.iter().enumerate() {

@@ -9,17 +9,14 @@
 
 use ncde_runtime::random::Stream;
 
-/// The stream of walks.
 const WALKS: u64 = 40;
 
 /// Walks of a seed.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Walks {
-    /// How many channels.
     pub channels: usize,
-    /// How many observations.
     pub length: usize,
-    /// The seed.
     pub seed: u64,
 }
 

@@ -32,7 +32,6 @@ pub(super) const ENTRY: Entry = Entry {
 pub(super) const SPLIT: u64 = 1234;
 /// The seeds of published runs.
 pub(super) const SEEDS: [u64; 5] = [1234, 1235, 1236, 1237, 1238];
-/// Enough.
 pub(super) const ENOUGH: f64 = 0.9;
 /// The most blocks that are tried.
 const MAX_BLOCKS: usize = 4;
@@ -78,7 +77,6 @@ fn quick(row: &str) -> (f64, f64, usize) {
     }
 }
 
-/// How a row is trained.
 pub(super) fn recipe(budget: Budget, row: Row, blocks: usize, seed: u64) -> Recipe {
     // Choices are learned at a larger rate, and hold their states exactly or not at all: nothing is dropped from them.
     let (own_rate, own_dropout) = if row.name == PERMUTATION { (1e-2, 0.0) } else { (1e-3, 0.1) };
@@ -172,7 +170,6 @@ fn name(row: &str, blocks: usize) -> String {
     if blocks == 1 { row.into() } else { format!("{row}-x{blocks}") }
 }
 
-/// Its structure.
 fn structure(model: &str) -> &str {
     model.split_once("-x").map_or(model, |(own, _)| own)
 }
@@ -185,12 +182,7 @@ fn fewest(records: &[Record], row: &str, task: &str) -> Option<f64> {
 
 fn figures(records: &[Record]) -> Vec<Figure> {
     let length = |task: &str| task.strip_prefix("length-").and_then(|length| length.parse::<f64>().ok());
-    let mut structures: Vec<&str> = Vec::new();
-    for own in names(records, |record| &record.model).into_iter().map(structure) {
-        if !structures.contains(&own) {
-            structures.push(own);
-        }
-    }
+    let structures = names(records, |record| structure(&record.model));
     let line = |row: &&str| {
         let point = |task: &str| Some([length(task)?, fewest(records, row, task)?]);
         ((*row).to_owned(), names(records, |record| &record.task).into_iter().filter_map(point).collect())

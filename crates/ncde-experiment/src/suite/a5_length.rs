@@ -26,9 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     plan,
 };
 
-/// The stream of words to test on.
 const TEST: u64 = 30;
-/// The lengths that are tested.
 const LENGTHS: [usize; 9] = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120];
 
 /// Accuracy at a length.
@@ -53,8 +51,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
     let words = budget.of(4, 64);
     let mut jobs = Vec::new();
     for row in rows(budget) {
-        let asked = request.models.iter().any(|model| model == row.name);
-        if budget == Budget::Quick && !QUICK.contains(&row.name) && !asked {
+        if !request.wants(row.name, &QUICK) {
             continue;
         }
         for seed in request.seeds(&SEEDS) {

@@ -128,10 +128,8 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 let (model, metric) = (row.name, ACCURACY.name);
                 published.push(Published { model, task, metric, mean: mean / 100.0, deviation: Some(deviation / 100.0) });
             }
-            let asked = request.models.iter().any(|model| model == row.name);
-            let part = [SMALL.name, PERMUTATION].contains(&row.name)
-                || (QUICK.contains(&row.name) && language == Language::CycleNavigation);
-            if budget == Budget::Quick && !part && !asked {
+            let quick = if language == Language::CycleNavigation { &QUICK[..] } else { &[] };
+            if !request.wants(row.name, &[&[SMALL.name, PERMUTATION], quick].concat()) {
                 continue;
             }
             for seed in request.seeds(&SEEDS) {

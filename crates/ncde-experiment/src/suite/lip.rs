@@ -7,15 +7,13 @@
 //! Networks of width 8 with `SiLU` and 2, 3 or 4 hidden layers, fitted to `sign(x)` on `[-1, 1]`. Published: thesis, section on Lip(gamma) neural networks:
 //! about 297 and 16910 at depths 3 and 4. How they were trained is not said.
 
-use std::ops::ControlFlow;
-
 use ncde_kernels::neural::Activation as Pointwise;
 use ncde_report::plot::{Axis, Spacing};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Activation, Function, Linear, Signal};
 use ncde_solve::field::{Activation as Smooth, Network};
 use ncde_solve::lip;
-use ncde_train::{Event, FitRequest, Padded, Plan as TrainPlan, Schedule, Shape, Source, Targets, fit};
+use ncde_train::{Event, FitRequest, Padded, Plan as TrainPlan, Schedule, Shape, Source, Targets, fit, watching};
 use serde_json::json;
 
 use crate::plan::{Control, Entry, Job, Metric, Plan, Published, Request};
@@ -105,18 +103,21 @@ fn fitted(depth: usize, seed: u64, steps: usize, control: &mut Control<'_>) -> R
     let sign: Vec<f32> = x.iter().map(|x| x.signum()).collect();
     let schedule = Schedule { peak: RATE, floor: 0.0, warmup: 0.0, shape: Shape::Cosine };
     let plan = TrainPlan { schedule, seed, evaluate_every: steps, recoveries: 0, ..TrainPlan::new(steps, RATE) };
-    let (input, stop) = (Signal::values(1), control.stop().clone());
-    let request = FitRequest { stop: Some(&stop), ..FitRequest::new(&layers, &input, &plan) };
+    let input = Signal::values(1);
+    let request = FitRequest { stop: Some(control.stop), ..FitRequest::new(&layers, &input, &plan) };
     let mut error = f64::NAN;
-    let trained = fit(&request, &mut Sign { rows: Padded::of([&x[..]], 1), sign }, &mut |event| {
-        if let Event::Step { step, loss } = event {
-            error = loss;
-            if step % 100 == 0 {
-                control.say(&format!("step {step} of {steps}, error {error:.4}"), step as f64 / steps as f64);
+    let trained = fit(
+        &request,
+        &mut Sign { rows: Padded::of([&x[..]], 1), sign },
+        &mut watching(|event| {
+            if let Event::Step { step, loss } = event {
+                error = loss;
+                if step % 100 == 0 {
+                    (control.say)(&format!("step {step} of {steps}, error {error:.4}"), step as f64 / steps as f64);
+                }
             }
-        }
-        ControlFlow::Continue(())
-    })?;
+        }),
+    )?;
     if trained.reason.is_none() {
         return Ok(None);
     }

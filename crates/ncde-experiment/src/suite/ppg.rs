@@ -8,11 +8,11 @@ use std::rc::Rc;
 use ncde_report::statistics::Better;
 use serde_json::json;
 
-use super::trained::{self, InParts, MEMORY, STEPS, TIME, TOTAL};
+use super::trained::{self, Data, MEMORY, STEPS, TIME, TOTAL};
 use crate::Error;
 use crate::frontier::frontier;
 use crate::plan::{Budget, Entry, Metric, Plan, Published, Request};
-use crate::ppg::{Cut, Recordings, Source, missing};
+use crate::ppg::{Cut, Recording, Source, missing};
 use crate::report::learning_curves;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -99,17 +99,17 @@ fn plan(request: &Request) -> Result<Plan, Error> {
             let (metric, deviation) = (ERROR.name, Some(deviation / 100.0));
             published.push(Published { model, task: TASK, metric, mean: mean / 100.0, deviation });
         }
-        if budget == Budget::Quick && !QUICK.contains(&model) && !request.models.iter().any(|own| own == model) {
+        if !request.wants(model, &QUICK) {
             continue;
         }
         for seed in request.seeds(&SEEDS) {
             let config = trained::config(&settings(budget, model), &[])?;
             let read = read.clone();
             let data = Rc::new(move || {
-                let own = read()?.windows(&cut);
-                Ok(InParts { data: own.data, validation: own.validation, test: own.test })
+                let own = cut.windows(&read()?);
+                Ok(Data::InParts { data: own.data, validation: own.validation, test: own.test })
             });
-            jobs.push(trained::job_in_parts((model.into(), task.clone(), seed), (config, request), &said, data)?);
+            jobs.push(trained::job((model.into(), task.clone(), seed), (config, request), Some(&said), data)?);
         }
     }
     Ok(Plan {
@@ -129,8 +129,8 @@ fn plan(request: &Request) -> Result<Plan, Error> {
 }
 
 /// Reads recordings once, for all runs.
-fn kept(source: Source) -> Rc<dyn Fn() -> Result<Rc<Recordings>, Error>> {
-    let place: RefCell<Option<Rc<Recordings>>> = RefCell::new(None);
+fn kept(source: Source) -> Rc<dyn Fn() -> Result<Rc<Vec<Recording>>, Error>> {
+    let place: RefCell<Option<Rc<Vec<Recording>>>> = RefCell::new(None);
     Rc::new(move || {
         if let Some(own) = &*place.borrow() {
             return Ok(own.clone());

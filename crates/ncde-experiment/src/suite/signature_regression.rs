@@ -32,7 +32,6 @@ pub(super) const ENTRY: Entry = Entry {
 const DATA: u64 = 1234;
 /// The seeds of weights.
 const SEEDS: [u64; 5] = [1234, 1235, 1236, 1237, 1238];
-/// Observations of a walk.
 const LENGTH: usize = 100;
 /// Tasks: a name and how many channels; the word has each once, in order.
 const TASKS: [(&str, usize); 2] = [("area-2d", 2), ("volume-3d", 3)];
@@ -58,7 +57,6 @@ impl Scaled {
         Self { channels, walks: unit(all.concat()), labels: unit(labels) }
     }
 
-    /// How many are trained on.
     fn train(&self) -> usize {
         self.labels.len() * 4 / 5
     }
@@ -108,9 +106,9 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 let config = trained::config(&format!("{}{layers}", training(budget)), &[])?;
                 let data = Rc::new(move || {
                     let [train, test] = Scaled::drawn(channels, count).datasets();
-                    Ok((train, Some(test)))
+                    Ok(trained::Data::Files(train, Some(test)))
                 });
-                jobs.push(trained::job((model.into(), task.into(), seed), (config, request), data)?);
+                jobs.push(trained::job((model.into(), task.into(), seed), (config, request), None, data)?);
             }
         }
     }
@@ -136,16 +134,15 @@ fn plan(request: &Request) -> Result<Plan, Error> {
     })
 }
 
-/// The random Linear NCDE.
 fn random((task, channels): (&str, usize), count: usize, hidden: usize, seed: u64) -> Job {
     let settings = json!({"walks": count, "length": LENGTH, "channels": channels, "hidden": hidden, "data_seed": DATA});
     let work = move |control: &mut Control<'_>| {
         let data = Scaled::drawn(channels, count);
-        control.say("walks are drawn, states are computed", 0.1);
+        (control.say)("walks are drawn, states are computed", 0.1);
         let walks: Vec<f32> = data.walks.iter().map(|&x| x as f32).collect();
         let begun = std::time::Instant::now();
         let states = features(&walks, [LENGTH, channels], hidden, seed)?;
-        control.say("least squares", 0.7);
+        (control.say)("least squares", 0.7);
         let (train, test) = states.split_at(data.train() * hidden);
         let fitted = LeastSquares::fit(train, hidden, &data.labels[..data.train()]);
         let rmse = |states: &[f32], labels: &[f64]| {

@@ -92,19 +92,18 @@ impl Recipe {
     fn train(&self, source: &dyn WordSource, settings: &str, control: &mut Control<'_>) -> Result<Option<Fitted>, Error> {
         let (layers, signal) = self.slice.layers(&self.row, source);
         let (steps, plan) = (self.fit.steps, self.fit.plan());
-        let (stop, directory) = (control.stop().clone(), control.directory().to_path_buf());
         let request = FitRequest {
-            device: control.device(),
-            directory: Some(&directory),
+            device: control.device,
+            directory: Some(control.directory),
             identity: settings,
-            stop: Some(&stop),
+            stop: Some(control.stop),
             ..FitRequest::new(&layers, &signal, &plan)
         };
         let mut last = f64::NAN;
         let fitted = fit(&request, source, self.fit.held_out, &mut |step, loss, seen| {
             last = seen.unwrap_or(last);
             let known = if last.is_nan() { String::new() } else { format!(", accuracy {:.1} %", 100.0 * last) };
-            control.say(&format!("step {step} of {steps}, loss {loss:.3}{known}"), step as f64 / steps as f64);
+            (control.say)(&format!("step {step} of {steps}, loss {loss:.3}{known}"), step as f64 / steps as f64);
         })?;
         Ok(fitted.reason.is_some().then_some(fitted))
     }

@@ -83,8 +83,8 @@ fn plan(request: &Request) -> Result<Plan, Error> {
             published.push(Published { model, task, metric: ACCURACY.name, mean: known / 100.0, deviation: None });
             for seed in request.seeds(&SEEDS) {
                 let config = trained::config(&settings(budget, model), &[])?;
-                let data = Rc::new(move || Ok((dataset(count, word), None)));
-                jobs.push(trained::job((model.into(), task.into(), seed), (config, request), data)?);
+                let data = Rc::new(move || Ok(trained::Data::Files(dataset(count, word), None)));
+                jobs.push(trained::job((model.into(), task.into(), seed), (config, request), None, data)?);
             }
         }
     }

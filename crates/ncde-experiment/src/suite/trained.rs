@@ -6,9 +6,8 @@ use ncde_data::Dataset;
 use ncde_report::record::StopReason;
 use ncde_report::statistics::Better;
 use ncde_report::{Metrics, RunRecord};
-use std::ops::ControlFlow;
-
-use ncde_train::{Config, Event, Run, SplitBy, TrainRequest};
+use ncde_train::{Config, Event, Run, SplitBy, TrainRequest, watching};
+use serde_json::{Value, json};
 
 use crate::Error;
 use crate::memory::Watch;
@@ -48,14 +47,12 @@ pub(super) fn structured(structure: &str, hidden: usize) -> String {
     }
 }
 
-/// Data to train on and, where it is by itself, to test on.
-pub(super) type Data = (Dataset, Option<Dataset>);
-
-/// Data, and the ids of the cases to validate and to test on.
-pub(super) struct InParts {
-    pub(super) data: Dataset,
-    pub(super) validation: Vec<String>,
-    pub(super) test: Vec<String>,
+/// Data of a run.
+pub(super) enum Data {
+    /// To train on and, where it is by itself, to test on.
+    Files(Dataset, Option<Dataset>),
+    /// With the ids of the cases to validate and to test on.
+    InParts { data: Dataset, validation: Vec<String>, test: Vec<String> },
 }
 
 /// A configuration from a text, with more keys.
@@ -67,74 +64,58 @@ pub(super) fn config(text: &str, more: &[String]) -> Result<Config, Error> {
     Ok(config)
 }
 
-/// A configuration with the steps and settings that are asked for.
-fn asked(mut config: Config, request: &Request, (model, seed): (&str, u64)) -> Result<Config, Error> {
-    for assignment in request.set_of(model) {
+/// A job that trains with a configuration, and what is asked for in its place, on data that are made or read when it is its turn; `source` says what data, where the
+/// configuration does not.
+pub(super) fn job(
+    (model, task, seed): (String, String, u64),
+    (mut config, request): (Config, &Request),
+    source: Option<&Value>,
+    data: Rc<dyn Fn() -> Result<Data, Error>>,
+) -> Result<Job, Error> {
+    for assignment in request.set_of(&model) {
         config.set(assignment)?;
     }
     config.train.seed = Some(seed);
     config.train.steps = request.steps.or(config.train.steps);
-    Ok(config)
-}
-
-/// A job that trains with a configuration, and what is asked for in its place, on data that are made or read when it is its turn.
-pub(super) fn job(
-    (model, task, seed): (String, String, u64),
-    (config, request): (Config, &Request),
-    data: Rc<dyn Fn() -> Result<Data, Error>>,
-) -> Result<Job, Error> {
-    let config = asked(config, request, (&model, seed))?;
-    let settings = serde_json::Value::String(config.to_toml());
+    let text = Value::String(config.to_toml());
+    let settings = source.map_or(text.clone(), |source| json!({"config": text, "data": source}));
     let name = format!("{model} on {task}, seed {seed}");
-    let work = move |control: &mut Control<'_>| {
-        let (train, test) = data()?;
-        train_in(&config, (train, test), control, &name)
-    };
-    Ok(Job { model, task, seed, settings, spare: None, work: Box::new(work) })
-}
-
-/// A job on data whose parts are known by the ids of cases.
-pub(super) fn job_in_parts(
-    (model, task, seed): (String, String, u64),
-    (config, request): (Config, &Request),
-    said: &serde_json::Value,
-    data: Rc<dyn Fn() -> Result<InParts, Error>>,
-) -> Result<Job, Error> {
-    let config = asked(config, request, (&model, seed))?;
-    let settings = serde_json::json!({"config": config.to_toml(), "data": said});
-    let name = format!("{model} on {task}, seed {seed}");
-    let work = move |control: &mut Control<'_>| {
-        let InParts { data, validation, test } = data()?;
-        let (directory, path) = (control.directory(), control.directory().join("parts.json"));
-        let failed = |e: std::io::Error| Error::File { path: path.clone(), problem: e.to_string() };
-        std::fs::create_dir_all(directory).map_err(failed)?;
-        let parts = serde_json::json!({ seed.to_string(): {"val": validation, "test": test} });
-        ncde_files::write_whole(&path, parts.to_string().as_bytes()).map_err(failed)?;
-        let mut config = config.clone();
-        (config.data.parts, config.data.split) = (Some(path), Some(SplitBy::Parts));
-        train_in(&config, (data, None), control, &name)
+    let work = move |control: &mut Control<'_>| match data()? {
+        Data::Files(train, test) => train_in(&config, train, test, control, &name),
+        Data::InParts { data, validation, test } => {
+            let path = control.directory.join("parts.json");
+            let failed = |e: std::io::Error| Error::File { path: path.clone(), problem: e.to_string() };
+            std::fs::create_dir_all(control.directory).map_err(failed)?;
+            let parts = json!({ seed.to_string(): {"val": validation, "test": test} });
+            ncde_files::write_whole(&path, parts.to_string().as_bytes()).map_err(failed)?;
+            let mut config = config.clone();
+            (config.data.parts, config.data.split) = (Some(path), Some(SplitBy::Parts));
+            train_in(&config, data, None, control, &name)
+        }
     };
     Ok(Job { model, task, seed, settings, spare: None, work: Box::new(work) })
 }
 
 /// Trains in the directory of a run; none if it was stopped.
-fn train_in(config: &Config, (train, test): Data, control: &mut Control<'_>, name: &str) -> Result<Option<Measured>, Error> {
+fn train_in(
+    config: &Config,
+    train: Dataset,
+    test: Option<Dataset>,
+    control: &mut Control<'_>,
+    name: &str,
+) -> Result<Option<Measured>, Error> {
     let memory = Watch::begin();
-    let run = Run::new(config, train, test)?.stopped_by(control.stop().clone()).with_device(control.device());
-    let (steps, directory) = (run.settings().plan.steps, control.directory());
-    let directory = directory.to_path_buf();
-    let request = TrainRequest { command: name, ..TrainRequest::new(&directory).resumed() };
-    let result = run.train(&request, &mut |event| {
-        match event {
-            Event::Step { step, loss } => {
-                control.say(&format!("step {step} of {steps}, loss {loss:.3}"), step as f64 / steps as f64);
-            }
-            Event::Testing => control.say("testing", 1.0),
-            _ => {}
+    let run = Run::new(config, train, test)?.stopped_by(control.stop.clone()).with_device(control.device);
+    let (steps, directory) = (run.settings().plan.steps, control.directory);
+    let request = TrainRequest { command: name, ..TrainRequest::new(directory).resumed() };
+    let mut watch = watching(|event| match event {
+        Event::Step { step, loss } => {
+            (control.say)(&format!("step {step} of {steps}, loss {loss:.3}"), step as f64 / steps as f64);
         }
-        ControlFlow::Continue(())
+        Event::Testing => (control.say)("testing", 1.0),
+        _ => {}
     });
-    let record = match result {
+    let record = match run.train(&request, &mut watch) {
         Ok(outcome) => outcome.record,
         Err(ncde_train::Error::Interrupted { .. }) => return Ok(None),
         // The best weights before are saved and tested: that is a result, and no reason to stop the runs after it.
@@ -186,8 +167,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let stop = std::sync::Arc::default();
         let mut say = |_: &str, _: f64| {};
-        let mut control = Control::new((ncde_train::Device::Cpu, &stop), folder.path(), &mut say);
-        let own = train_in(&config, (data, None), &mut control, "test").unwrap().unwrap();
+        let mut control = Control { device: ncde_train::Device::Cpu, stop: &stop, directory: folder.path(), say: &mut say };
+        let own = train_in(&config, data, None, &mut control, "test").unwrap().unwrap();
         assert_eq!(own.values.get(EXPLODED), Some(&1.0), "{own:?}");
         assert!(own.values.contains_key("accuracy"));
     }

@@ -121,15 +121,13 @@ fn settings(budget: Budget, model: &str, set: &Selected) -> String {
 }
 
 /// A data set as far as its numbers do not matter, and a model on it: what a timing of a training step needs.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// The data set.
     pub name: &'static str,
     /// Observations of a series.
     pub length: usize,
-    /// Channels, without time.
     pub channels: usize,
-    /// Classes.
     pub classes: usize,
     /// The published settings of preparation and model, as `TABLE.KEY=VALUE`.
     pub settings: Vec<String>,
@@ -171,13 +169,12 @@ fn plan(request: &Request) -> Result<Plan, Error> {
     }
     let (mut jobs, mut published) = (Vec::new(), Vec::new());
     for (model, known) in MODELS {
-        let asked = request.models.iter().any(|own| own == model);
         for (i, set, files) in &present {
             if let Some([mean, deviation]) = known.map(|known| known[*i]) {
                 let (mean, deviation) = (mean / 100.0, Some(deviation / 100.0));
                 published.push(Published { model, task: set.name, metric: ACCURACY.name, mean, deviation });
             }
-            if budget == Budget::Quick && !QUICK.contains(&model) && !asked {
+            if !request.wants(model, &QUICK) {
                 continue;
             }
             for seed in request.seeds(&SEEDS) {
@@ -190,7 +187,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 }
                 let files = files.clone();
                 let data = Rc::new(move || files.read(in_parts));
-                jobs.push(trained::job((model.into(), set.name.into(), seed), (config, request), data)?);
+                jobs.push(trained::job((model.into(), set.name.into(), seed), (config, request), None, data)?);
             }
         }
     }
@@ -257,13 +254,13 @@ impl Files {
     fn read(&self, in_parts: bool) -> Result<trained::Data, Error> {
         let read = |path: &Path| -> Result<Dataset, Error> { Ok(ncde_data::load(path, &ReadOptions::default())?.data) };
         Ok(match self {
-            Self::One(path, _) => (read(path)?, None),
+            Self::One(path, _) => trained::Data::Files(read(path)?, None),
             Self::Two([train, test]) if in_parts => {
                 let (train, test) = (read(train)?, read(test)?);
                 let test = test.aligned(&train.schema())?;
-                (train.concat(test)?.without_duplicates().0, None)
+                trained::Data::Files(train.concat(test)?.without_duplicates().0, None)
             }
-            Self::Two([train, test]) => (read(train)?, Some(read(test)?)),
+            Self::Two([train, test]) => trained::Data::Files(read(train)?, Some(read(test)?)),
         })
     }
 }

@@ -15,7 +15,7 @@
 use ncde_runtime::random::Stream;
 
 use super::group::Group;
-use super::words::{Batch, Word, WordSource};
+use super::words::{Word, WordSource};
 use crate::Shuffle;
 
 /// Words of length 2 a step.
@@ -37,12 +37,8 @@ pub enum Lengths {
     /// One length, 3 to 20.
     One(usize),
     /// Uniform, from one to the other, of words to train on and of words that are held out.
-    Uniform {
-        /// To train on.
-        train: [usize; 2],
-        /// Held out.
-        held_out: [usize; 2],
-    },
+    #[expect(missing_docs, reason = "as the line above says")]
+    Uniform { train: [usize; 2], held_out: [usize; 2] },
 }
 
 /// The word problem.
@@ -108,7 +104,7 @@ impl WordSource for A5 {
         true
     }
 
-    fn batch(&self, step: usize) -> Batch {
+    fn batch(&self, step: usize) -> Vec<Vec<Word>> {
         let main = match self.lengths {
             Lengths::One(length) => {
                 let (words, _, train) = self.listed(length);
@@ -125,7 +121,7 @@ impl WordSource for A5 {
             }
         };
         let short = Stream::new(self.seed, SHORT).child(step as u64);
-        Batch { groups: vec![main, (0..PAIRS).map(|i| self.drawn(2, &short.child(i))).collect()] }
+        vec![main, (0..PAIRS).map(|i| self.drawn(2, &short.child(i))).collect()]
     }
 
     fn held_out(&self, i: usize) -> Word {

@@ -6,19 +6,16 @@
 //!
 //! The logarithm is of one softmax. Every `look` steps the accuracy on words that are held out is measured, over all answers. The loop is that of [`ncde_train::fit`].
 
-use std::ops::ControlFlow;
-
 use ncde_layers::layer::{Error, FieldNorm};
 use ncde_report::record::{Point, StopReason};
 use ncde_runtime::random::Stream;
 use ncde_train::{
-    Evaluation, Event, FitRequest, Fitted, OptimizerName, Padded, Plan, Predictor, Schedule, Shape, Source, Targets,
+    Evaluation, Event, FitRequest, Fitted, OptimizerName, Padded, Plan, Predictor, Schedule, Shape, Source, Targets, watching,
 };
 use serde::{Deserialize, Serialize};
 
-use super::words::{Batch, Word, WordSource};
+use super::words::{Word, WordSource};
 
-/// The stream of dropout.
 const DROPOUT: u64 = 20;
 /// The most tokens of a pass that measures.
 const MAX_TOKENS: usize = 1 << 15;
@@ -36,14 +33,12 @@ pub struct Rates {
 }
 
 /// How a model is trained.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
-    /// The most steps.
     pub steps: usize,
-    /// How the learning rate goes.
     pub rates: Rates,
-    /// The decay of weights.
     pub decay: f64,
     /// The largest norm of a gradient; 0 for no limit.
     pub clip: f64,
@@ -55,7 +50,6 @@ pub struct Fit {
     pub held_out: usize,
     /// It ends when the accuracy is above this.
     pub enough: f64,
-    /// The seed of weights and dropout.
     pub seed: u64,
 }
 
@@ -99,14 +93,11 @@ pub fn fit(
     on: &mut dyn FnMut(usize, f64, Option<f64>),
 ) -> Result<Fitted, crate::Error> {
     let mut words = Words { source, held_out: (0..held_out).map(|i| source.held_out(i)).collect() };
-    let mut watch = |event: Event<'_>| {
-        match event {
-            Event::Step { step, loss } => on(step, loss, None),
-            Event::Evaluated { point, .. } => on(point.step, point.loss, point.metric),
-            _ => {}
-        }
-        ControlFlow::Continue(())
-    };
+    let mut watch = watching(|event| match event {
+        Event::Step { step, loss } => on(step, loss, None),
+        Event::Evaluated { point, .. } => on(point.step, point.loss, point.metric),
+        _ => {}
+    });
     let mut fitted = ncde_train::fit(request, &mut words, &mut watch)?;
     if fitted.reason == Some(StopReason::Diverged) {
         // What there is to see of the weights before it diverged.
@@ -125,8 +116,8 @@ struct Words<'a> {
 
 impl Source for Words<'_> {
     fn batch(&mut self, step: usize) -> (Padded, Targets) {
-        let batch = self.source.batch(step);
-        (rows(batch.words()), answers(&batch))
+        let groups = self.source.batch(step);
+        (rows(groups.iter().flatten()), answers(&groups))
     }
 
     fn evaluate(&mut self, model: &dyn Predictor) -> Result<Option<Evaluation>, Error> {
@@ -141,9 +132,9 @@ fn rows<'a>(words: impl Iterator<Item = &'a Word>) -> Padded {
 }
 
 /// The answers to each word, and what the `-ln p` of each counts: the mean over the answers of a group, the sum over groups.
-fn answers(batch: &Batch) -> Targets {
+fn answers(groups: &[Vec<Word>]) -> Targets {
     let mut all = Vec::new();
-    for group in &batch.groups {
+    for group in groups {
         let answers: usize = group.iter().map(|word| word.answers.len()).sum();
         let share = 1.0 / answers.max(1) as f32;
         all.extend(group.iter().map(|word| word.answers.iter().map(|&answer| (usize::from(answer), share)).collect()));

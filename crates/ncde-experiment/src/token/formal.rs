@@ -14,7 +14,7 @@
 use ncde_runtime::random::Stream;
 
 use super::a5::below;
-use super::words::{Batch, Word, WordSource};
+use super::words::{Word, WordSource};
 
 /// Streams of words to train on and held out.
 const TRAIN: u64 = 10;
@@ -149,9 +149,9 @@ impl WordSource for Formal {
         false
     }
 
-    fn batch(&self, step: usize) -> Batch {
+    fn batch(&self, step: usize) -> Vec<Vec<Word>> {
         let stream = Stream::new(self.seed, TRAIN).child(step as u64);
-        Batch::of((0..self.batch).map(|i| self.drawn(self.train, &stream.child(i as u64))).collect())
+        vec![(0..self.batch).map(|i| self.drawn(self.train, &stream.child(i as u64))).collect()]
     }
 
     fn held_out(&self, i: usize) -> Word {

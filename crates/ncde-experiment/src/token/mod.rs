@@ -2,7 +2,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `words` | [`Word`], [`Batch`]: words with their answers, and a loss that is the sum of the means of some groups of them |
+//! | `words` | [`Word`]: words with their answers |
 //! | `group` | the group `A5` |
 //! | `a5` | its word problem |
 //! | `formal` | four regular languages |
@@ -22,4 +22,4 @@ pub use formal::{Formal, Language};
 pub use group::{Element, Group};
 pub(crate) use model::WALSH_HADAMARD;
 pub use model::{Around, Flow, Matrices, Row, Slice};
-pub use words::{Batch, Word, WordSource};
+pub use words::{Word, WordSource};

@@ -18,13 +18,11 @@ use serde::{Deserialize, Serialize};
 use super::words::WordSource;
 
 /// A row of a table: a structure and its size.
+#[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// As it is written.
     pub name: &'static str,
-    /// The structure of the matrices.
     pub structure: Matrices,
-    /// The number of states.
     pub hidden: usize,
 }
 

@@ -9,25 +9,6 @@ pub struct Word {
     pub answers: Vec<u8>,
 }
 
-/// Words of a step.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Batch {
-    /// Groups of words: the loss is the sum of the means over the answers of each.
-    pub groups: Vec<Vec<Word>>,
-}
-
-impl Batch {
-    /// One group.
-    pub fn of(words: Vec<Word>) -> Self {
-        Self { groups: vec![words] }
-    }
-
-    /// All words, in order.
-    pub fn words(&self) -> impl Iterator<Item = &Word> {
-        self.groups.iter().flatten()
-    }
-}
-
 /// Where words come from: a pure function of a step, so that nothing need be kept.
 pub trait WordSource {
     /// How many tokens there are.
@@ -39,8 +20,8 @@ pub trait WordSource {
     /// Whether there is an answer after every token.
     fn tags(&self) -> bool;
 
-    /// The words of a step of training.
-    fn batch(&self, step: usize) -> Batch;
+    /// The words of a step of training in groups: the loss is the sum of the means over the answers of each.
+    fn batch(&self, step: usize) -> Vec<Vec<Word>>;
 
     /// Word `i` of those to validate on.
     fn held_out(&self, i: usize) -> Word;

@@ -7,16 +7,12 @@
 //! | loss | of | `l(y, target)` | file |
 //! | --- | --- | --- | --- |
 //! | `cross-entropy` | classes | `-ln (softmax(y)[target] + floor)` | `cross_entropy` |
-//! | `squared` | numbers | `(y - target)^2` | `squared` |
-//! | `absolute` | numbers | the absolute error | `absolute` |
-//! | `huber` | numbers | squared up to 1, linear beyond | `huber` |
+//! | `squared`, `absolute`, `huber` | numbers | a function of `y - target` | `residual` |
 //!
-//! A new loss is a file and a line in `losses!`.
+//! A new loss is a file (of residuals, a line in `residual`) and a line in `losses!`.
 
-mod absolute;
 mod cross_entropy;
-mod huber;
-mod squared;
+mod residual;
 
 use std::fmt::Debug;
 
@@ -24,10 +20,8 @@ use burn_tensor::Tensor;
 use ncde_layers::layer::{Error, LayerBackend};
 use serde::{Deserialize, Serialize};
 
-pub use absolute::Absolute;
 pub use cross_entropy::CrossEntropy;
-pub use huber::Huber;
-pub use squared::Squared;
+pub use residual::{Absolute, Huber, Squared};
 
 /// What should come out of a batch, flat and in the order of its outputs.
 #[derive(Debug, Clone)]
@@ -53,16 +47,6 @@ pub trait Loss: Debug + Send + Sync + 'static {
     /// # Errors
     /// If the backend has no kernel for its numbers.
     fn loss<B: LayerBackend>(&self, outputs: Tensor<B, 3>, wanted: Wanted<B>) -> Result<Tensor<B, 1>, Error>;
-}
-
-/// `share sum w l(y - target)` for a function of residuals.
-fn of_residuals<B: LayerBackend>(
-    outputs: Tensor<B, 3>,
-    wanted: Wanted<B>,
-    l: impl Fn(Tensor<B, 3>) -> Tensor<B, 3>,
-) -> Tensor<B, 1> {
-    let shape = outputs.dims();
-    (l(outputs - wanted.targets.reshape(shape)) * wanted.weights.reshape(shape)).sum() * wanted.share
 }
 
 /// Declares the losses that a configuration can name.

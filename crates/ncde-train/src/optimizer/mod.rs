@@ -105,68 +105,6 @@ pub fn one_by_one<B: LayerBackend>(
     parameters.into_iter().map(update).collect()
 }
 
-/// An [`Optimizer`] on the backends that models are trained on; every optimizer is one.
-pub trait AnyOptimizer: Debug + Send + Sync {
-    /// The names of what is kept for each trained weight.
-    fn slots(&self) -> &'static [&'static str];
-
-    /// An update on the processor.
-    ///
-    /// # Errors
-    /// If the backend refuses.
-    fn on_cpu(&self, moment: &Moment<Flex>, parameters: Vec<Parameter<Flex>>) -> Result<Vec<Updated<Flex>>, Error>;
-
-    /// An update on an NVIDIA GPU.
-    ///
-    /// # Errors
-    /// If the device refuses.
-    #[cfg(feature = "cuda")]
-    fn on_cuda(
-        &self,
-        moment: &Moment<ncde_layers::gpu::Cuda>,
-        parameters: Vec<Parameter<ncde_layers::gpu::Cuda>>,
-    ) -> Result<Vec<Updated<ncde_layers::gpu::Cuda>>, Error>;
-
-    /// An update on a GPU through Vulkan, Metal or Direct3D.
-    ///
-    /// # Errors
-    /// If the device refuses.
-    #[cfg(feature = "wgpu")]
-    fn on_wgpu(
-        &self,
-        moment: &Moment<ncde_layers::gpu::Wgpu>,
-        parameters: Vec<Parameter<ncde_layers::gpu::Wgpu>>,
-    ) -> Result<Vec<Updated<ncde_layers::gpu::Wgpu>>, Error>;
-}
-
-impl<O: Optimizer> AnyOptimizer for O {
-    fn slots(&self) -> &'static [&'static str] {
-        Optimizer::slots(self)
-    }
-
-    fn on_cpu(&self, moment: &Moment<Flex>, parameters: Vec<Parameter<Flex>>) -> Result<Vec<Updated<Flex>>, Error> {
-        self.update(moment, parameters)
-    }
-
-    #[cfg(feature = "cuda")]
-    fn on_cuda(
-        &self,
-        moment: &Moment<ncde_layers::gpu::Cuda>,
-        parameters: Vec<Parameter<ncde_layers::gpu::Cuda>>,
-    ) -> Result<Vec<Updated<ncde_layers::gpu::Cuda>>, Error> {
-        self.update(moment, parameters)
-    }
-
-    #[cfg(feature = "wgpu")]
-    fn on_wgpu(
-        &self,
-        moment: &Moment<ncde_layers::gpu::Wgpu>,
-        parameters: Vec<Parameter<ncde_layers::gpu::Wgpu>>,
-    ) -> Result<Vec<Updated<ncde_layers::gpu::Wgpu>>, Error> {
-        self.update(moment, parameters)
-    }
-}
-
 /// A backend that models are trained on.
 pub trait TrainBackend: LayerBackend {
     /// An update by an optimizer that is known at run time alone.
@@ -180,36 +118,65 @@ pub trait TrainBackend: LayerBackend {
     ) -> Result<Vec<Updated<Self>>, Error>;
 }
 
-impl TrainBackend for Flex {
-    fn update_with(
-        optimizer: &dyn AnyOptimizer,
-        moment: &Moment<Self>,
-        parameters: Vec<Parameter<Self>>,
-    ) -> Result<Vec<Updated<Self>>, Error> {
-        optimizer.on_cpu(moment, parameters)
-    }
+/// Declares the backends that models are trained on, each with its method of [`AnyOptimizer`]: a trait object has no generic methods.
+macro_rules! backends {
+    ($($(#[$meta:meta])* $method:ident: $backend:ty,)*) => {
+        /// An [`Optimizer`] on the backends that models are trained on; every optimizer is one.
+        pub trait AnyOptimizer: Debug + Send + Sync {
+            /// The names of what is kept for each trained weight.
+            fn slots(&self) -> &'static [&'static str];
+            $(
+                $(#[$meta])*
+                ///
+                /// # Errors
+                /// If the device refuses.
+                fn $method(
+                    &self,
+                    moment: &Moment<$backend>,
+                    parameters: Vec<Parameter<$backend>>,
+                ) -> Result<Vec<Updated<$backend>>, Error>;
+            )*
+        }
+
+        impl<O: Optimizer> AnyOptimizer for O {
+            fn slots(&self) -> &'static [&'static str] {
+                Optimizer::slots(self)
+            }
+            $(
+                $(#[$meta])*
+                fn $method(
+                    &self,
+                    moment: &Moment<$backend>,
+                    parameters: Vec<Parameter<$backend>>,
+                ) -> Result<Vec<Updated<$backend>>, Error> {
+                    self.update(moment, parameters)
+                }
+            )*
+        }
+        $(
+            $(#[$meta])*
+            impl TrainBackend for $backend {
+                fn update_with(
+                    optimizer: &dyn AnyOptimizer,
+                    moment: &Moment<Self>,
+                    parameters: Vec<Parameter<Self>>,
+                ) -> Result<Vec<Updated<Self>>, Error> {
+                    optimizer.$method(moment, parameters)
+                }
+            }
+        )*
+    };
 }
 
-#[cfg(feature = "cuda")]
-impl TrainBackend for ncde_layers::gpu::Cuda {
-    fn update_with(
-        optimizer: &dyn AnyOptimizer,
-        moment: &Moment<Self>,
-        parameters: Vec<Parameter<Self>>,
-    ) -> Result<Vec<Updated<Self>>, Error> {
-        optimizer.on_cuda(moment, parameters)
-    }
-}
-
-#[cfg(feature = "wgpu")]
-impl TrainBackend for ncde_layers::gpu::Wgpu {
-    fn update_with(
-        optimizer: &dyn AnyOptimizer,
-        moment: &Moment<Self>,
-        parameters: Vec<Parameter<Self>>,
-    ) -> Result<Vec<Updated<Self>>, Error> {
-        optimizer.on_wgpu(moment, parameters)
-    }
+backends! {
+    /// An update on the processor.
+    on_cpu: Flex,
+    /// An update on an NVIDIA GPU.
+    #[cfg(feature = "cuda")]
+    on_cuda: ncde_layers::gpu::Cuda,
+    /// An update on a GPU through Vulkan, Metal or Direct3D.
+    #[cfg(feature = "wgpu")]
+    on_wgpu: ncde_layers::gpu::Wgpu,
 }
 
 /// Declares the optimizers that a configuration can name: variant, what it is, the usual decay of weights (none if it has no decay), and its value.

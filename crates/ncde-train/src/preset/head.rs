@@ -10,31 +10,38 @@ use ncde_runtime::layer::{Activation, Beside, Dropout, Function, LayerNorm, Line
 
 use super::Facts;
 use crate::Error;
+use crate::config::table;
 use crate::settings::{at_least, refuse};
 
 /// The most coordinates of a window that the head sees; of more, it sees the increment alone.
 pub(super) const MAX_SEEN_COORDINATES: usize = 256;
 
-/// The keys of a head.
-#[derive(Debug)]
-pub(super) struct Head<'a> {
-    pub(super) readout: &'a mut Option<Over>,
-    pub(super) norm: &'a mut Option<bool>,
-    pub(super) skip: &'a mut Option<bool>,
-    pub(super) dropout: &'a mut Option<f64>,
-    pub(super) head_width: &'a mut Option<usize>,
-    pub(super) head_layers: &'a mut Option<usize>,
-    /// The channels of the knot that are seen beside the state; none: all.
-    pub(super) knot: Option<[usize; 2]>,
+table! {
+    /// The keys of a head.
+    pub(crate) HeadKeys {
+        /// Whether the head sees states with mean 0 and variance 1; yes by default.
+        norm: bool,
+        /// Whether the head sees each window and its last observation beside the state; yes by default.
+        skip: bool,
+        /// Which states are read: their `mean` (the default) or the `last`.
+        readout: Over,
+        /// The share of what the last layer reads that is dropped in training.
+        dropout: f64,
+        /// The width of the hidden layers of the head; as many as states by default.
+        head_width: usize,
+        /// How many hidden layers the head has, 1 by default; 0 for a linear one.
+        head_layers: usize,
+    }
 }
 
-impl Head<'_> {
-    /// The layers from a state layer on, which has `hidden` states and is given windows of `coordinates`.
+impl HeadKeys {
+    /// The layers from a state layer on, which has `hidden` states and is given windows of `coordinates`; `knot` are the channels of the knot that are seen beside the
+    /// state, all if there are none.
     pub(super) fn layers(
-        self,
+        &mut self,
         state: LayerSpec,
         hidden: usize,
-        coordinates: usize,
+        (coordinates, knot): (usize, Option<[usize; 2]>),
         facts: &Facts,
     ) -> Result<Vec<LayerSpec>, Error> {
         let mut states = vec![state];
@@ -43,7 +50,7 @@ impl Head<'_> {
         }
         if *self.skip.get_or_insert(true) {
             let coordinates = if coordinates <= MAX_SEEN_COORDINATES { coordinates } else { facts.width() };
-            states = vec![LayerSpec::Beside(Beside { coordinates, knot: self.knot, layers: states })];
+            states = vec![LayerSpec::Beside(Beside { coordinates, knot, layers: states })];
         }
         let mut hidden_layers = Vec::new();
         let count = *self.head_layers.get_or_insert(1);
@@ -54,7 +61,7 @@ impl Head<'_> {
                 hidden_layers.push(LayerSpec::Activation(Activation { function: Function::Each(Pointwise::Silu) }));
             }
         }
-        read(self.readout, self.dropout, states, hidden_layers, facts)
+        read(&mut self.readout, &mut self.dropout, states, hidden_layers, facts)
     }
 }
 

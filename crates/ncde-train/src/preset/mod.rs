@@ -33,7 +33,6 @@ pub use stack::{permutations, stacked, stacked_on};
 /// What the defaults of a model depend on; all of it from the training part.
 #[derive(Debug, Clone)]
 pub(super) struct Facts {
-    /// What a row holds.
     pub(super) signal: Signal,
     /// The lengths of the series, sorted.
     pub(super) lengths: Vec<usize>,
@@ -47,7 +46,6 @@ pub(super) struct Facts {
     pub(super) channels: usize,
     /// The period of a season, if one was found, in the unit of time that layers see.
     pub(super) period: Option<f64>,
-    /// Times of the series.
     pub(super) clock: Clock,
 }
 
@@ -159,15 +157,18 @@ impl Facts {
     }
 }
 
+/// Layers, and how they get their weights.
+type Built = (Vec<LayerSpec>, Method);
+
 /// A table of keys that becomes a list of layers.
 trait Preset: Serialize + DeserializeOwned {
-    /// The keys and what they mean.
-    const KEYS: &'static [Keys];
-    /// The layers, or with what is solved for.
-    type Built;
+    /// The keys and what they mean, in one list or more.
+    const KEYS: &'static [&'static [Keys]];
+    /// Whether the readout is solved for.
+    const IS_CLOSED_FORM: bool = false;
 
     /// Fills keys that are not set, and makes the layers.
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Self::Built, Error>;
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error>;
 }
 
 /// How a model gets its weights.
@@ -185,20 +186,13 @@ pub(crate) enum ClosedForm {
     /// Pooled responses and summaries.
     Pooled(Reservoir),
     /// Memories of changes, and so many random functions of them.
-    Steps {
-        /// The memories.
-        memory: Memory,
-        /// How many random functions.
-        random: usize,
-    },
+    Steps { memory: Memory, random: usize },
 }
 
 /// Which model: decided once, from what is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Choice {
-    /// A preset.
     Preset(&'static Entry),
-    /// A list of layers.
     Layers,
 }
 
@@ -206,7 +200,7 @@ impl Choice {
     /// The model that is asked for by its name, its layers or its own keys; else a reservoir, but not for tokens, and not where something is asked for that only models
     /// have that are trained step by step.
     pub(crate) fn of(model: &ModelConfig, train: &TrainConfig, tokens: bool) -> Result<Self, Error> {
-        let is_reservoir = |key: &String| <reservoir::ReservoirKeys as Preset>::KEYS.iter().any(|(name, _)| name == key);
+        let is_reservoir = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(name, _)| name == key);
         let name = match &model.name {
             _ if !model.layers.is_empty() => return Ok(Self::Layers),
             Some(name) => name,
@@ -223,9 +217,8 @@ impl Choice {
         }
     }
 
-    /// Whether it is solved for in closed form.
     pub(crate) fn is_closed_form(self) -> bool {
-        matches!(self, Self::Preset(Entry { build: Build::ClosedForm(_), .. }))
+        matches!(self, Self::Preset(Entry { is_closed_form: true, .. }))
     }
 }
 
@@ -243,44 +236,36 @@ pub(crate) struct Resolved {
 #[derive(Debug)]
 pub(crate) struct Entry {
     name: &'static str,
-    keys: &'static [Keys],
+    keys: &'static [&'static [Keys]],
     /// What it is, in a few words.
     about: &'static str,
-    build: Build,
-}
-
-/// Fills the keys of `[model]`, and makes what they say.
-type Builder<T> = fn(&mut ModelConfig, &str, &Facts) -> Result<T, Error>;
-
-/// How the layers of a preset are made.
-#[derive(Debug)]
-enum Build {
-    Gradient(Builder<Vec<LayerSpec>>),
-    ClosedForm(Builder<(Vec<LayerSpec>, ClosedForm)>),
+    is_closed_form: bool,
+    /// Fills the keys of `[model]`, and makes the layers.
+    build: fn(&mut ModelConfig, &str, &Facts) -> Result<Built, Error>,
 }
 
 impl Entry {
-    const fn gradient<P: Preset<Built = Vec<LayerSpec>>>(name: &'static str, about: &'static str) -> Self {
-        Self { name, keys: P::KEYS, about, build: Build::Gradient(build::<P>) }
+    fn keys(&self) -> impl Iterator<Item = Keys> {
+        self.keys.iter().flat_map(|keys| keys.iter().copied())
     }
 
-    const fn closed_form<P: Preset<Built = (Vec<LayerSpec>, ClosedForm)>>(name: &'static str, about: &'static str) -> Self {
-        Self { name, keys: P::KEYS, about, build: Build::ClosedForm(build::<P>) }
+    fn has(&self, key: &str) -> bool {
+        self.keys().any(|(name, _)| name == key)
+    }
+
+    const fn of<P: Preset>(name: &'static str, about: &'static str) -> Self {
+        Self { name, keys: P::KEYS, about, is_closed_form: P::IS_CLOSED_FORM, build: build::<P> }
     }
 }
 
-/// The registry.
 const PRESETS: &[Entry] = &[
-    Entry::closed_form::<reservoir::ReservoirKeys>(
-        "reservoir",
-        "fixed memories and pooled responses, a readout solved in closed form",
-    ),
-    Entry::gradient::<slice::SliceKeys>("slice", "a structured Linear NCDE over Log-ODE windows"),
-    Entry::gradient::<stack::StackKeys>("stack", "SLiCE blocks on tokens or values"),
-    Entry::gradient::<neural::NeuralKeys>("ncde", "a neural CDE along a smooth path through the observations"),
-    Entry::gradient::<neural::NeuralKeys>("nrde", "a neural rough differential equation: a network onto the log-signature"),
-    Entry::gradient::<neural::NeuralKeys>("log-ncde", "a neural CDE by the Log-ODE method: a network and its Lie brackets"),
-    Entry::gradient::<signature::SignatureKeys>("signature", "a linear model of signature features"),
+    Entry::of::<reservoir::ReservoirKeys>("reservoir", "fixed memories and pooled responses, a readout solved in closed form"),
+    Entry::of::<slice::SliceKeys>("slice", "a structured Linear NCDE over Log-ODE windows"),
+    Entry::of::<stack::StackKeys>("stack", "SLiCE blocks on tokens or values"),
+    Entry::of::<neural::NeuralKeys>("ncde", "a neural CDE along a smooth path through the observations"),
+    Entry::of::<neural::NeuralKeys>("nrde", "a neural rough differential equation: a network onto the log-signature"),
+    Entry::of::<neural::NeuralKeys>("log-ncde", "a neural CDE by the Log-ODE method: a network and its Lie brackets"),
+    Entry::of::<signature::SignatureKeys>("signature", "a linear model of signature features"),
 ];
 
 /// The name of a model that is given as layers.
@@ -295,7 +280,7 @@ pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub(super) fn keys(name: Option<&str>) -> Vec<Keys> {
     let mut all: Vec<Keys> = Vec::new();
     for preset in PRESETS.iter().filter(|preset| name.is_none_or(|name| name == preset.name)) {
-        all.extend(preset.keys.iter().filter(|(key, _)| !all.iter().any(|(seen, _)| seen == key)).copied().collect::<Vec<_>>());
+        all.extend(preset.keys().filter(|(key, _)| !all.iter().any(|(seen, _)| seen == key)).collect::<Vec<_>>());
     }
     all
 }
@@ -314,8 +299,8 @@ pub(super) fn resolve(choice: Choice, asked: &ModelConfig, facts: &Facts) -> Res
     };
     let name = preset.name;
     model.name = Some(name.into());
-    if let Some(key) = model.keys.keys().find(|key| !preset.keys.iter().any(|(known, _)| known == key)) {
-        let others = PRESETS.iter().filter(|other| other.keys.iter().any(|(known, _)| known == key));
+    if let Some(key) = model.keys.keys().find(|key| !preset.has(key)) {
+        let others = PRESETS.iter().filter(|other| other.has(key));
         let others: Vec<String> = others.map(|other| format!("`{}`", other.name)).collect();
         let have = if others.len() == 1 { "has" } else { "have" };
         return refuse(
@@ -323,13 +308,7 @@ pub(super) fn resolve(choice: Choice, asked: &ModelConfig, facts: &Facts) -> Res
             format!("`{name}`, which has no `{key}`; {} {have} one, so leave it out", others.join(", ")),
         );
     }
-    let (layers, method) = match preset.build {
-        Build::Gradient(build) => (build(&mut model, name, facts)?, Method::Gradient),
-        Build::ClosedForm(build) => {
-            let (layers, closed_form) = build(&mut model, name, facts)?;
-            (layers, Method::ClosedForm(closed_form))
-        }
-    };
+    let (layers, method) = (preset.build)(&mut model, name, facts)?;
     // Sizes that cannot be are refused now, with the words of the layers.
     layer::output(&layers, &facts.signal)?;
     Ok(Resolved { name: name.into(), layers, method, model })
@@ -344,9 +323,17 @@ fn complete(layers: &mut [LayerSpec], outputs: usize) {
     }
 }
 
-fn build<P: Preset>(config: &mut ModelConfig, name: &str, facts: &Facts) -> Result<P::Built, Error> {
+fn build<P: Preset>(config: &mut ModelConfig, name: &str, facts: &Facts) -> Result<Built, Error> {
     let problem = |e: &dyn std::fmt::Display| Error::Config(format!("`[model]`: {}", e.to_string().trim_end()));
-    let mut keys: P = config.keys.clone().try_into().map_err(|e: toml::de::Error| problem(&e))?;
+    let read = |table: toml::Table| table.try_into::<P>();
+    let mut keys = read(config.keys.clone()).map_err(|error| {
+        // An error in a group of keys does not name its key.
+        let is_wrong =
+            |(key, value): &(&String, &toml::Value)| read(toml::Table::from_iter([((*key).clone(), (*value).clone())])).is_err();
+        let key = config.keys.iter().find(is_wrong).map(|(key, _)| format!("in `{key}`")).unwrap_or_default();
+        let text = error.to_string();
+        if text.contains(&key) { problem(&text) } else { problem(&format!("{}\n{key}", text.trim_end())) }
+    })?;
     let built = keys.layers(name, facts)?;
     config.keys = toml::Table::try_from(&keys).map_err(|e| problem(&e))?;
     Ok(built)
@@ -363,12 +350,13 @@ mod tests {
         let facts = Facts::new(Signal::values(2), vec![5], &task, 2, true);
         let mut told = 0;
         for preset in PRESETS {
-            for (key, meaning) in preset.keys {
+            for (key, meaning) in preset.keys() {
                 let mut config = ModelConfig { name: Some(preset.name.into()), ..ModelConfig::default() };
-                config.keys.insert((*key).into(), "no-such-name".into());
+                config.keys.insert(key.into(), "no-such-name".into());
                 let error = resolve(Choice::Preset(preset), &config, &facts).unwrap_err().to_string();
                 let Some((_, wanted)) = error.split_once("unknown variant `no-such-name`, expected ") else { continue };
                 for name in wanted.lines().next().unwrap_or_default().split('`').skip(1).step_by(2) {
+                    assert!(error.contains(&format!("in `{key}`")), "{error}");
                     assert!(meaning.contains(&format!("`{name}`")), "`{key}` can be `{name}`, but its meaning is: {meaning}");
                     told += 1;
                 }

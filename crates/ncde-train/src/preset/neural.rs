@@ -2,11 +2,11 @@
 
 use ncde_kernels::neural::{Activation, Last, Method};
 use ncde_runtime::LayerSpec;
-use ncde_runtime::layer::{Form, NeuralCde, NeuralKind, Over, Windows};
+use ncde_runtime::layer::{Form, NeuralCde, NeuralKind, Windows};
 use ncde_signature::Basis;
 
-use super::head::Head;
-use super::{Facts, PIECES, Preset};
+use super::head::HeadKeys;
+use super::{Built, Facts, PIECES, Preset};
 use crate::Error;
 use crate::config::{Keys, table};
 use crate::settings::{at_least, positive, refuse};
@@ -14,6 +14,7 @@ use crate::settings::{at_least, positive, refuse};
 table! {
     /// The keys of `ncde`, `nrde` and `log-ncde`.
     pub(crate) NeuralKeys {
+        @head: HeadKeys;
         /// The number of hidden states; 32 by default.
         hidden: usize,
         /// The depth of log-signatures: 2, or 1 with more than 21 channels, where that takes too much memory, or windows hold one observation; 1 for an `ncde`.
@@ -34,26 +35,13 @@ table! {
         solver_steps: usize,
         /// What the first weights of the field are multiplied with: 0.001 for a `log-ncde`, else 1.
         init: f64,
-        /// Whether the head sees states with mean 0 and variance 1; yes by default.
-        norm: bool,
-        /// Whether the head sees each window and its last observation beside the state; yes by default.
-        skip: bool,
-        /// Which states are read: their `mean` (the default) or the `last`.
-        readout: Over,
-        /// The share of what the last layer reads that is dropped in training.
-        dropout: f64,
-        /// The width of the hidden layers of the head; as many as states by default.
-        head_width: usize,
-        /// How many hidden layers the head has, 1 by default; 0 for a linear one.
-        head_layers: usize,
     }
 }
 
 impl Preset for NeuralKeys {
-    const KEYS: &'static [Keys] = Self::KEYS;
-    type Built = Vec<LayerSpec>;
+    const KEYS: &'static [&'static [Keys]] = &[Self::KEYS, HeadKeys::KEYS];
 
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
         facts.path(name)?;
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(32), 1)?;
         let kind = match name {
@@ -90,18 +78,9 @@ impl Preset for NeuralKeys {
             init: positive("model.init", *self.init.get_or_insert(usual.init))?,
             ..usual
         };
-        let head = Head {
-            readout: &mut self.readout,
-            norm: &mut self.norm,
-            skip: &mut self.skip,
-            dropout: &mut self.dropout,
-            head_width: &mut self.head_width,
-            head_layers: &mut self.head_layers,
-            knot: None,
-        };
         let seen = if kind == NeuralKind::Ncde { facts.width() } else { form.coordinates(facts.width(), window)? };
         let mut layers = vec![LayerSpec::Windows(Windows { window, form })];
-        layers.extend(head.layers(LayerSpec::NeuralCde(cde), hidden, seen, facts)?);
-        Ok(layers)
+        layers.extend(self.head.layers(LayerSpec::NeuralCde(cde), hidden, (seen, None), facts)?);
+        Ok((layers, super::Method::Gradient))
     }
 }

@@ -7,7 +7,7 @@ use ncde_reservoir::{CUTS, Family, LANES, Pooling, Shape, SummaryShape};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Linear, Memory, Over, Pool, RandomFeatures, Reservoir, Standardise};
 
-use super::{ClosedForm, Facts, Preset};
+use super::{Built, ClosedForm, Facts, Method, Preset};
 use crate::Error;
 use crate::config::{Keys, table};
 use crate::settings::{at_least, refuse};
@@ -68,7 +68,7 @@ fn turns(period: f64, facts: &Facts) -> Vec<[f64; 2]> {
 
 impl ReservoirKeys {
     /// Memories of changes, each span about twice as long as the one before, random functions of them, and a readout.
-    fn steps(&mut self, facts: &Facts) -> Result<(Vec<LayerSpec>, ClosedForm), Error> {
+    fn steps(&mut self, facts: &Facts) -> Result<Built, Error> {
         if self.groups.is_some() {
             return refuse("model.groups", "set, but there are no pools where every observation is predicted at; leave it out");
         }
@@ -89,15 +89,15 @@ impl ReservoirKeys {
             layers.push(LayerSpec::RandomFeatures(RandomFeatures { count: random }));
         }
         layers.extend([LayerSpec::Standardise(Standardise {}), LayerSpec::Linear(Linear { outputs: facts.outputs })]);
-        Ok((layers, ClosedForm::Steps { memory, random }))
+        Ok((layers, Method::ClosedForm(ClosedForm::Steps { memory, random })))
     }
 }
 
 impl Preset for ReservoirKeys {
-    const KEYS: &'static [Keys] = Self::KEYS;
-    type Built = (Vec<LayerSpec>, ClosedForm);
+    const KEYS: &'static [&'static [Keys]] = &[Self::KEYS];
+    const IS_CLOSED_FORM: bool = true;
 
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<(Vec<LayerSpec>, ClosedForm), Error> {
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
         facts.path(name)?;
         if facts.steps() {
             return self.steps(facts);
@@ -142,6 +142,6 @@ impl Preset for ReservoirKeys {
             LayerSpec::Standardise(Standardise {}),
             LayerSpec::Linear(Linear { outputs: facts.outputs }),
         ];
-        Ok((layers, ClosedForm::Pooled(reservoir)))
+        Ok((layers, Method::ClosedForm(ClosedForm::Pooled(reservoir))))
     }
 }

@@ -4,7 +4,7 @@ use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Over, SignatureFeatures, Standardise};
 
 use super::head::read;
-use super::{Facts, Preset};
+use super::{Built, Facts, Method, Preset};
 use crate::Error;
 use crate::config::{Keys, table};
 use crate::settings::at_least;
@@ -28,13 +28,12 @@ pub(crate) fn usual_depth(width: usize) -> usize {
 }
 
 impl Preset for SignatureKeys {
-    const KEYS: &'static [Keys] = Self::KEYS;
-    type Built = Vec<LayerSpec>;
+    const KEYS: &'static [&'static [Keys]] = &[Self::KEYS];
 
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
         facts.path(name)?;
         let depth = at_least("model.depth", *self.depth.get_or_insert_with(|| usual_depth(facts.width())), 1)?;
         let features = vec![LayerSpec::Signature(SignatureFeatures { depth }), LayerSpec::Standardise(Standardise {})];
-        read(&mut Some(Over::Last), &mut self.dropout, features, Vec::new(), facts)
+        Ok((read(&mut Some(Over::Last), &mut self.dropout, features, Vec::new(), facts)?, Method::Gradient))
     }
 }

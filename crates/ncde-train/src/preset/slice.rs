@@ -3,12 +3,12 @@
 use ncde_kernels::{Bound, Transition};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
-    Drive, Forget, Form, Initial, InputTerm, LinearCde, Over, Scale, Stability, StructureName, StructureSpec, Windows, ends,
+    Drive, Forget, Form, Initial, InputTerm, LinearCde, Scale, Stability, StructureName, StructureSpec, Windows, ends,
     usual_basis,
 };
 
-use super::head::{Head, MAX_SEEN_COORDINATES};
-use super::{Facts, Preset};
+use super::head::{HeadKeys, MAX_SEEN_COORDINATES};
+use super::{Built, Facts, Method, Preset};
 use crate::Error;
 use crate::config::{Keys, table};
 use crate::names::StabilityName;
@@ -17,6 +17,7 @@ use crate::settings::{at_least, positive, refuse};
 table! {
     /// The keys of `slice`; with the defaults that are not 0 or false.
     pub(crate) SliceKeys {
+        @head: HeadKeys;
         /// The number of hidden states; 64 by default.
         hidden: usize,
         /// The matrices: `block` (the default), `dense`, `diagonal`, `diagonal-dense`, `dplr`, `sparse` or `walsh-hadamard`; `permutation-diagonal` is for `stack` alone.
@@ -45,18 +46,6 @@ table! {
         input: bool,
         /// Whether states begin with rates of forgetting, from none to one window; by default with `input`, where time is a channel and matrices have a diagonal.
         forget: bool,
-        /// Whether the head sees states with mean 0 and variance 1; yes by default.
-        norm: bool,
-        /// Whether the head sees each window and its last observation beside the state; yes by default.
-        skip: bool,
-        /// Which states are read: their `mean` (the default) or the `last`.
-        readout: Over,
-        /// The share of what the last layer reads that is dropped in training.
-        dropout: f64,
-        /// The width of the hidden layers of the head; as many as states by default.
-        head_width: usize,
-        /// How many hidden layers the head has, 1 by default; 0 for a linear one.
-        head_layers: usize,
     }
 }
 
@@ -109,10 +98,9 @@ fn filled<T: Copy>(key: &mut Option<T>, own: bool, usual: T) -> T {
 }
 
 impl Preset for SliceKeys {
-    const KEYS: &'static [Keys] = Self::KEYS;
-    type Built = Vec<LayerSpec>;
+    const KEYS: &'static [&'static [Keys]] = &[Self::KEYS, HeadKeys::KEYS];
 
-    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    fn layers(&mut self, name: &str, facts: &Facts) -> Result<Built, Error> {
         facts.path(name)?;
         let width = facts.width();
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(64), 1)?;
@@ -136,7 +124,7 @@ impl Preset for SliceKeys {
         let field = structure.field(hidden, width, None)?;
         let form = Form::LogSignature { depth, basis: usual_basis(&field, depth) };
         let coordinates = form.coordinates(width, window)?;
-        let increment_is_enough = self.skip == Some(false) || coordinates > MAX_SEEN_COORDINATES;
+        let increment_is_enough = self.head.skip == Some(false) || coordinates > MAX_SEEN_COORDINATES;
         let short = depth == 2 && increment_is_enough && LinearCde::short_windows_pay(field.structure(), width, window);
         let input = *self.input.get_or_insert(true);
         let diagonal =
@@ -165,18 +153,11 @@ impl Preset for SliceKeys {
             forget: forget.then(|| Forget { octaves: (windows.max(2) as f64).log2() }),
             stability: stability(contractive, scale * facts.clock.longest),
         };
-        let head = Head {
-            readout: &mut self.readout,
-            norm: &mut self.norm,
-            skip: &mut self.skip,
-            dropout: &mut self.dropout,
-            head_width: &mut self.head_width,
-            head_layers: &mut self.head_layers,
-            knot: (contractive && facts.steps()).then(|| facts.of_knot()),
-        };
         let form = if short { Form::Increments {} } else { form };
         let mut layers = vec![LayerSpec::Windows(Windows { window, form })];
-        layers.extend(head.layers(LayerSpec::LinearCde(cde), hidden, if short { width } else { coordinates }, facts)?);
-        Ok(layers)
+        let seen = if short { width } else { coordinates };
+        let knot = (contractive && facts.steps()).then(|| facts.of_knot());
+        layers.extend(self.head.layers(LayerSpec::LinearCde(cde), hidden, (seen, knot), facts)?);
+        Ok((layers, Method::Gradient))
     }
 }

@@ -20,7 +20,7 @@ use ncde_signature::Basis;
 
 use super::head::read;
 use super::slice::{SliceKeys, has_keys, stability, structure};
-use super::{Facts, Preset};
+use super::{Built, Facts, Method, Preset};
 use crate::Error;
 use crate::config::{Keys, table};
 use crate::names::{BlockActivation, BlockDrive, FirstRow, StabilityName};
@@ -79,10 +79,9 @@ table! {
 }
 
 impl Preset for StackKeys {
-    const KEYS: &'static [Keys] = Self::KEYS;
-    type Built = Vec<LayerSpec>;
+    const KEYS: &'static [&'static [Keys]] = &[Self::KEYS];
 
-    fn layers(&mut self, _: &str, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    fn layers(&mut self, _: &str, facts: &Facts) -> Result<Built, Error> {
         let hidden = at_least("model.hidden", *self.hidden.get_or_insert(64), 1)?;
         let blocks = at_least("model.blocks", *self.blocks.get_or_insert(2), 1)?;
         let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
@@ -131,11 +130,12 @@ impl Preset for StackKeys {
         self.readout.get_or_insert(if tokens || facts.steps() { Over::Last } else { Over::Mean });
         let mut layers = read(&mut self.readout, &mut Some(0.0), layers, Vec::new(), facts)?;
         if members == 1 {
-            return Ok(layers);
+            return Ok((layers, Method::Gradient));
         }
         let windows = layers.remove(0);
         let member = |m: usize| if m.is_multiple_of(2) { layers.clone() } else { slice.clone() };
-        Ok(vec![windows, LayerSpec::Parallel(Parallel { layers: (0..members).map(member).collect() })])
+        let members = LayerSpec::Parallel(Parallel { layers: (0..members).map(member).collect() });
+        Ok((vec![windows, members], Method::Gradient))
     }
 }
 
@@ -206,7 +206,7 @@ impl StackKeys {
             stability: contractive.then_some(StabilityName::Contractive),
             ..SliceKeys::default()
         };
-        keys.layers("slice", facts)
+        Ok(keys.layers("slice", facts)?.0)
     }
 
     /// States that rows send to each other.

@@ -1,6 +1,6 @@
-//! From scores to probabilities: `p = softmax(tau s)`, with the `tau` under which cases that were left out are most probable.
+//! From scores to probabilities: `p = softmax(tau s)`, with the `tau` that maximises the likelihood of held-out rows.
 
-/// `tau`, from what was said of rows left out, `[rows, classes]` without the means, and what is right, also without.
+/// `tau` from the scores of held-out rows and their one-hot targets, both `[rows, classes]` with the column `means` subtracted.
 pub(crate) fn temperature(left_out: &[f64], targets: &[f64], means: &[f64]) -> f64 {
     let classes = means.len().max(1);
     let loss = |tau: f64| -> f64 {
@@ -18,19 +18,19 @@ pub(crate) fn temperature(left_out: &[f64], targets: &[f64], means: &[f64]) -> f
             })
             .sum()
     };
-    // The loss is convex in tau: golden section on its logarithm, from nearly nothing to nearly certain.
+    // The loss is convex in tau: golden-section search over its logarithm, between 0.1 and 1000.
     let (mut low, mut high) = (0.1_f64.ln(), 1000.0_f64.ln());
     let ratio = 0.618_033_988_749_894_9;
     for _ in 0..40 {
         let [a, b] = [high - ratio * (high - low), low + ratio * (high - low)];
         if loss(a.exp()) < loss(b.exp()) { high = b } else { low = a }
     }
-    // Cases that are all right say nothing about how sure one may be.
-    f64::midpoint(low, high).exp().min(MAX_CERTAIN)
+    // If every row is classified right the likelihood grows with tau for ever, so tau is bounded.
+    f64::midpoint(low, high).exp().min(MAX_TEMPERATURE)
 }
 
-/// A margin of 1 between two scores is at most e^12 to 1.
-const MAX_CERTAIN: f64 = 12.0;
+/// The largest `tau`: scores that differ by 1 then have odds of e^12 to 1.
+const MAX_TEMPERATURE: f64 = 12.0;
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,11 @@
-//! Which blocks of features, and how much they are shrunk: what leaves the least leave-out error.
+//! Chooses blocks of features and the ridge penalty by their leave-one-out error.
 //!
 //! ```text
 //! K = sum_b w_b K_b,   sum_b w_b = 1          for every mix w on a list, the best penalty; the mix with the least error
 //! ```
 //!
-//! Which blocks help differs from data set to data set. The list is short and fixed, so that there is little to overfit: families and ways of pooling first, then
-//! what goes beside the best of them.
+//! Which blocks help differs from data set to data set. The list of mixes is short and fixed, so that there is little to overfit: first families and ways of pooling, then
+//! summaries together with the best of those.
 
 use std::ops::Range;
 
@@ -13,24 +13,25 @@ use ncde_reservoir::ridge::{Fit, fit, products};
 use ncde_runtime::layer::Block;
 use rayon::prelude::*;
 
+use super::down_the_valley;
 use super::table::Table;
 
 /// Families that are taken together, and ways of pooling.
 const TOGETHER: [&[usize]; 6] = [&[0], &[2], &[0, 2], &[0, 1], &[0, 1, 2], &[1, 2]];
 const POOLED: [&[usize]; 4] = [&[0], &[0, 2], &[0, 3], &[0, 1, 2, 3]];
-/// Mixes of responses that summaries are tried beside.
+/// How many of the best mixes of responses are tried together with summaries.
 const FINALISTS: usize = 4;
-/// How much more error a mix may have that has all families in it.
+/// A mix that is blended with all families is taken if its error is at most this many times the best.
 const TOLERATED: f64 = 1.03;
-/// Where the block of windows is among those that are no pools. It says when something happens: features of each moment of each channel, many of which vary by luck, so
-/// that mixes with it must leave this much less error than those without.
+/// The position of the block of windows among the summaries. It has a feature for each moment of each channel, many of which correlate with the target by chance, so
+/// the error of a mix with it must be below this share of the best without it.
 const WINDOWS: usize = 3;
 const WORTH: f64 = 0.98;
 /// Penalties are powers of this, as shares of the number of rows, between these.
 const STEP: f64 = 3.162_277_660_168_379_5;
 const PENALTIES: std::ops::RangeInclusive<i32> = -10..=4;
+const MIDDLE: i32 = -6;
 
-/// A mix and its fit.
 #[derive(Debug)]
 pub(super) struct Choice {
     /// The weight of each block; they sum to 1.
@@ -60,7 +61,7 @@ pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
     let mut beside: Vec<Vec<f64>> = alone.into_iter().map(|rest| mix(blocks, |_, _| false, rest)).collect();
     for choice in tried.iter().take(FINALISTS) {
         let own = |f, p| blocks.iter().zip(&choice.mix).any(|(block, &w)| block.pool == Some((f, p)) && w > 0.0);
-        // Half as much as all responses together, or twice as much.
+        // Summaries with half the weight of all responses together, the same, twice or four times as much.
         let count = blocks.iter().filter(|block| block.pool.is_some_and(|(f, p)| own(f, p))).count() as f64;
         let say = (count / 2.0).max(1.0);
         let half = say / 2.0;
@@ -81,7 +82,7 @@ pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
     let judged = |choice: &Choice| choice.fit.error / if choice.mix[rest + WINDOWS] > 0.0 { WORTH } else { 1.0 };
     let best = tried.into_iter().min_by(|a, b| judged(a).total_cmp(&judged(b)))?;
-    // What looks best on few cases is best by luck as well: shares of time of all families get half the say, where that costs little.
+    // On few cases the best mix is partly chosen by chance: it is averaged with the share pools of all families where that costs little error.
     let shares = mix(blocks, |_, p| p == 0, [0.0; 4]);
     let halves: Vec<f64> = best.mix.iter().zip(&shares).map(|(a, b)| 0.5 * (a + b)).collect();
     let blended = best_of(table, &kernels, &halves).filter(|blend| blend.fit.error <= TOLERATED * best.fit.error);
@@ -120,17 +121,5 @@ pub(crate) fn best_penalty(k: &[f64], targets: &[f64], groups: &[Range<usize>]) 
         let fit = PENALTIES.contains(&power).then(|| fit(k, targets, groups, lambda)).flatten()?;
         Some((lambda, fit))
     };
-    let middle = -6;
-    let mut best = at(middle)?;
-    for direction in [1, -1] {
-        let mut power = middle + direction;
-        while let Some(next) = at(power).filter(|next| next.1.error < best.1.error) {
-            best = next;
-            power += direction;
-        }
-        if power != middle + direction {
-            break;
-        }
-    }
-    Some(best)
+    down_the_valley(MIDDLE, at, |(_, fit)| fit.error)
 }

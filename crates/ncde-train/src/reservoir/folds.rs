@@ -1,16 +1,18 @@
-//! Which features, and how much they are shrunk, for many rows: what leaves the least error on stretches of the rows that are left out, one after the other.
+//! Chooses features and the ridge penalty for many rows by the error on stretches of rows that are left out one at a time.
 //!
-//! The stretches follow each other in time: neighbouring rows are alike, and rows left out at random would be known already. A series that drifts is asked beyond the levels that
-//! the fit has seen, at both ends, so that features of levels are taken only where levels come back.
+//! Stretches are consecutive in time, as neighbouring rows are alike and rows left out at random would leak. In a series that drifts the first and the last stretch lie beyond the
+//! levels that the fit has seen, so features of levels are chosen only where levels come back.
 
 use ncde_reservoir::sums::{Line, Sums};
 use rayon::prelude::*;
+
+use super::down_the_valley;
 
 /// Penalties are powers of this, as shares of the variance of a feature, between these.
 const STEP: f64 = 3.162_277_660_168_379_5;
 const PENALTIES: std::ops::RangeInclusive<i32> = -14..=4;
 const MIDDLE: i32 = -5;
-/// How much less error more features must leave, to be taken.
+/// A longer list of features is taken if its error is below this share of that of the shorter one.
 const WORTH: f64 = 0.99;
 
 /// Features, a penalty, and the fit.
@@ -24,7 +26,6 @@ pub(super) struct Choice {
     pub(super) line: Line,
     /// Those to the rows without each stretch.
     pub(super) without: Vec<Line>,
-    /// Means and deviations of the features.
     pub(super) means: Vec<f64>,
     pub(super) deviations: Vec<f64>,
 }
@@ -49,7 +50,7 @@ pub(super) fn choose(folds: &[Sums], lists: Vec<Vec<usize>>, sizes: &[f64]) -> O
     best
 }
 
-/// Every feature with deviation 1.
+/// The factors that give every feature deviation 1.
 pub(super) fn alike(deviations: &[f64]) -> Vec<f64> {
     deviations.iter().map(|&d| if d > 0.0 { 1.0 / d } else { 0.0 }).collect()
 }
@@ -64,7 +65,7 @@ fn best_penalty(folds: &[Sums], kept: &[usize], weights: &[f64]) -> Option<Choic
     if varied.is_empty() || scale.iter().all(|&s| s == 0.0) || rests.iter().any(|rest| rest.rows() < 2.0) {
         return None;
     }
-    let at = |power: i32| -> Option<(f64, Vec<Line>)> {
+    let at = |power: i32| -> Option<(f64, f64, Vec<Line>)> {
         let lambda = PENALTIES.contains(&power).then(|| STEP.powi(power))?;
         let lines: Vec<Option<Line>> = rests.par_iter().map(|rest| rest.fit(&scale, lambda)).collect();
         let lines: Vec<Line> = lines.into_iter().collect::<Option<_>>()?;
@@ -72,19 +73,9 @@ fn best_penalty(folds: &[Sums], kept: &[usize], weights: &[f64]) -> Option<Choic
         for (fold, line) in folds.iter().zip(&lines) {
             errors.iter_mut().zip(fold.errors(line)).for_each(|(sum, error)| *sum += error);
         }
-        Some((varied.iter().map(|&o| errors[o] / spread[o]).sum::<f64>() / varied.len() as f64, lines))
+        Some((lambda, varied.iter().map(|&o| errors[o] / spread[o]).sum::<f64>() / varied.len() as f64, lines))
     };
-    let (mut power, mut best) = (MIDDLE, at(MIDDLE)?);
-    for direction in [1, -1] {
-        let mut next = MIDDLE + direction;
-        while let Some(found) = at(next).filter(|found| found.0 < best.0) {
-            (power, best) = (next, found);
-            next += direction;
-        }
-        if power != MIDDLE {
-            break;
-        }
-    }
-    let line = all.fit(&scale, STEP.powi(power))?;
-    Some(Choice { kept: kept.to_vec(), error: best.0, line, without: best.1, means: all.means(), deviations })
+    let (lambda, error, without) = down_the_valley(MIDDLE, at, |(_, error, _)| *error)?;
+    let line = all.fit(&scale, lambda)?;
+    Some(Choice { kept: kept.to_vec(), error, line, without, means: all.means(), deviations })
 }

@@ -60,7 +60,6 @@ struct Solved {
     parameters: usize,
     /// Which features were chosen, in words.
     chosen: String,
-    /// The mean square of leave-out errors.
     error: f64,
 }
 
@@ -98,7 +97,7 @@ impl Run {
     fn solve(&self, full: &Reservoir) -> Result<Solved, Error> {
         let (signal, task) = (self.spec.signal(), &self.spec.task);
         let (width, outputs) = (signal.width(), task.outputs(self.spec.channels.len()));
-        let stream = Stream::new(self.settings.seed, 7);
+        let stream = Stream::new(self.settings.plan.seed, 7);
         let cases: Vec<CaseRows<'_>> = (0..self.data.cases.len())
             .map(|i| {
                 let (values, times, statics) = self.features.case(i);
@@ -155,6 +154,22 @@ impl Run {
         let weights = weights.into_iter().chain(readout.named(spec.layers.len(), temperature)).collect();
         Ok(Solved { spec, weights, parameters, chosen, error })
     }
+}
+
+/// The fit with the least error among penalties by their powers, from the one in the middle down the valley; `at` has no fit for a power that is too small or too large.
+fn down_the_valley<T>(middle: i32, at: impl Fn(i32) -> Option<T>, error: impl Fn(&T) -> f64) -> Option<T> {
+    let mut best = at(middle)?;
+    for direction in [1, -1] {
+        let mut power = middle + direction;
+        while let Some(next) = at(power).filter(|next| error(next) < error(&best)) {
+            best = next;
+            power += direction;
+        }
+        if power != middle + direction {
+            break;
+        }
+    }
+    Some(best)
 }
 
 /// The same mixtures `[spans, width - 1, groups]` for rows that begin with time: `[spans, width, groups]`.

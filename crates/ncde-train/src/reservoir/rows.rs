@@ -27,7 +27,6 @@ impl<'a> CaseRows<'a> {
         Rows { gaps: &self.gaps, since: &self.since, values: self.values, first: true }
     }
 
-    /// Rows `from..to`.
     pub(super) fn part(&self, from: usize, to: usize) -> Rows<'_> {
         let width = self.values.len() / self.gaps.len().max(1);
         Rows {
@@ -50,7 +49,7 @@ pub(super) struct Wanted {
 /// What should be said of each case: at the end, or at labelled observations. Rows of which a number is missing are left out.
 pub(super) fn wanted(goal: &Goal, at: At, cases: &[usize], last: impl Fn(usize) -> usize) -> Vec<Wanted> {
     let one = |&case: &usize| {
-        let asked = goal.asked(case, 1).into_iter().filter(|(_, row)| row.iter().all(|x| x.is_finite()));
+        let asked = goal.numeric_targets(case, 1).into_iter().filter(|(_, row)| row.iter().all(|x| x.is_finite()));
         let (observations, targets): (Vec<usize>, Vec<Vec<f64>>) =
             asked.map(|(t, row)| (if at == At::End { last(case) } else { t }, row)).unzip();
         Wanted { case, observations, targets: targets.concat() }

@@ -1,12 +1,12 @@
-//! A readout at every observation, solved for: of memories of changes, of values, and of random functions of both.
+//! A readout at every observation, solved for in closed form. Its features are memories of changes, values, and random functions of both.
 //!
 //! ```text
 //! u = standardised (z of every span, x),     y = W^T (u, tanh(V^T u + c)) + b
-//! rows once through -> sums of products of stretches of them -> features and penalty by leaving stretches out -> ridge -> calibration
+//! rows, streamed -> sums of products for each stretch -> features and penalty by cross-validation over stretches -> ridge -> calibration
 //! ```
 //!
-//! Rows are not kept, so that a series may be as long as it is. Everything but `x` itself is bounded however long a stream runs, and `z` does not depend on levels; of a forecast, half
-//! of the random functions see `z` alone. Which of these a readout has is chosen by what it says of stretches that were left out.
+//! Rows are streamed and not stored, so memory does not grow with the length of a series. All features except `x` itself are bounded, and `z` does not depend on levels; in a forecast
+//! half of the random functions see `z` alone. Which features a readout has is chosen by its error on stretches that were left out.
 
 use std::ops::Range;
 
@@ -22,23 +22,23 @@ use crate::{Error, Run};
 use ncde_layers::dense;
 use ncde_runtime::random::Stream;
 
-/// Stretches that are left out one at a time.
+/// The number of stretches for cross-validation.
 const FOLDS: usize = 5;
 /// Rows that are worked on at once.
 const AT_ONCE: usize = 2048;
 /// The most products that are summed; with more, some of the rows are taken, evenly spaced.
 const MAX_PRODUCTS: f64 = 1.5e11;
-/// The most numbers of all targets together; the same.
+/// The most numbers of all targets together; with more, some of the rows are taken as well.
 const MAX_TARGETS: f64 = 3e7;
 /// Rows that scores are calibrated on.
 const CALIBRATED_ON: usize = 4000;
-/// The deviations of what random functions are given.
+/// The range of the standard deviations of the arguments of random functions.
 const STEEPNESS: [f64; 2] = [0.5, 2.0];
 
-/// Levels come back if their deviation between stretches is at most this share of that within one.
+/// Levels come back if the deviation of their means between stretches is at most this share of that within one.
 const DRIFTS: f64 = 0.3;
 
-/// What the features of a row are, one after the other.
+/// How many features of each kind a row has, in their order.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
     /// Memories of changes.
@@ -65,7 +65,7 @@ impl Counts {
     }
 }
 
-/// What turns inputs into features.
+/// Standardisation of the inputs, and random functions of them.
 #[derive(Debug)]
 struct Expansion {
     shift: Vec<f32>,
@@ -75,10 +75,10 @@ struct Expansion {
     bias: Vec<f32>,
 }
 
-/// What is done with some rows: their stretch, their inputs, their targets.
-type Taken<'a> = &'a mut dyn FnMut(usize, &[f32], &[f64]);
+/// Called with the stretch, the inputs and the targets of some rows.
+type OnRows<'a> = &'a mut dyn FnMut(usize, &[f32], &[f64]);
 
-/// A row that is kept to calibrate scores on: its stretch, its features, its targets.
+/// A row on which scores are calibrated: its stretch, features and targets.
 type Sampled = (usize, Vec<f32>, Vec<f64>);
 
 impl Run {
@@ -86,22 +86,22 @@ impl Run {
     pub(super) fn solve_steps(&self, memory: &Memory, random: usize) -> Result<Solved, Error> {
         let signal = self.spec.signal();
         let values = if memory.values { signal.width() + signal.statics } else { 0 };
-        // Levels come back where something else is to be said of them; what is forecast may drift.
+        // A forecast series may drift, so half of its random functions do not see levels. Labels do not have that problem.
         let blind = if matches!(self.spec.task, Task::Forecast { .. }) { random / 2 } else { 0 };
         let counts = Counts { memories: memory.output(&signal, &[])?.width() - values, values, blind, seeing: random - blind };
         let outputs = self.goal.outputs;
         let places: usize = self.parts.train.iter().map(|&i| self.goal.places(i)).sum();
         let products = places as f64 * ((counts.all() + outputs) as f64).powi(2);
         let every = (products / MAX_PRODUCTS).max((places * outputs) as f64 / MAX_TARGETS).ceil().max(1.0) as usize;
-        let asked = known(self.parts.train.iter().map(|&i| self.goal.asked(i, every)).collect(), outputs);
-        let total: usize = asked.iter().map(Vec::len).sum();
+        let requested = known(self.parts.train.iter().map(|&i| self.goal.numeric_targets(i, every)).collect(), outputs);
+        let total: usize = requested.iter().map(Vec::len).sum();
         if total < 2 {
             return Err(Error::Unfit(format!("{total} observations to learn from; at least 2 are needed")));
         }
 
         let mut inputs = Sums::new(counts.inputs(), 0);
-        self.pass(memory, &asked, &mut |_, rows, _| inputs.add(rows))?;
-        let stream = Stream::new(self.settings.seed, 8);
+        self.pass(memory, &requested, &mut |_, rows, _| inputs.add(rows))?;
+        let stream = Stream::new(self.settings.plan.seed, 8);
         let expansion = Expansion::drawn(memory, signal.width(), counts, &inputs, &stream);
         drop(inputs);
 
@@ -110,7 +110,7 @@ impl Run {
         let calibrated = matches!(self.spec.task, Task::Classification { .. });
         let apart = total.div_ceil(CALIBRATED_ON);
         let mut seen = 0;
-        self.pass(memory, &asked, &mut |fold, rows, targets| {
+        self.pass(memory, &requested, &mut |fold, rows, targets| {
             let features = expansion.features(rows, counts);
             let both = features.chunks_exact(counts.all()).zip(targets.chunks_exact(outputs));
             for (row, targets) in both.clone().filter(|_| calibrated) {
@@ -140,18 +140,18 @@ impl Run {
         lists
     }
 
-    /// Takes all rows of the training part, and hands on those that are asked for, some at a time.
-    fn pass(&self, memory: &Memory, asked: &[Asked], on: Taken<'_>) -> Result<(), Error> {
-        let (signal, total) = (self.spec.signal(), asked.iter().map(Vec::len).sum::<usize>());
+    /// Streams all rows of the training part and calls `on` with the requested ones, some at a time.
+    fn pass(&self, memory: &Memory, requested: &[Requested], on: OnRows<'_>) -> Result<(), Error> {
+        let (signal, total) = (self.spec.signal(), requested.iter().map(Vec::len).sum::<usize>());
         let mut step: Box<dyn Step> = memory.step(&signal, &mut Values::default(), Vec::new())?;
         let (mut rows, mut wanted, mut fold, mut seen, mut out) = (Vec::new(), Vec::new(), 0, 0_usize, Vec::new());
-        for (&case, asked) in self.parts.train.iter().zip(asked) {
+        for (&case, requested) in self.parts.train.iter().zip(requested) {
             let (values, times, statics) = self.features.case(case);
             let statics: Vec<f64> = statics.iter().map(|&x| f64::from(x)).collect();
             let mut remembered = Kept::new(step.memory());
-            let mut asked = asked.iter().peekable();
+            let mut requested = requested.iter().peekable();
             for (t, &time) in times.iter().enumerate() {
-                let Some((next, targets)) = asked.peek() else { break };
+                let Some((next, targets)) = requested.peek() else { break };
                 let row: Vec<f64> = values[t * signal.width()..(t + 1) * signal.width()].iter().map(|&x| f64::from(x)).collect();
                 step.push(remembered.share(), Row { time, values: &row, statics: &statics }, &mut out)?;
                 if *next != t {
@@ -167,14 +167,14 @@ impl Run {
                 rows.extend(out.iter().map(|&x| x as f32));
                 wanted.extend(targets);
                 seen += 1;
-                asked.next();
+                requested.next();
             }
         }
         on(fold, &rows, &wanted);
         Ok(())
     }
 
-    /// The model with what was chosen alone.
+    /// The model with only the features that were chosen.
     fn trimmed_steps(&self, memory: &Memory, counts: Counts, expansion: &Expansion, choice: &Choice, temperature: f64) -> Solved {
         let inputs = if choice.kept.iter().any(|i| (counts.memories..counts.inputs()).contains(i)) {
             counts.inputs()
@@ -218,7 +218,7 @@ impl Run {
 }
 
 impl Expansion {
-    /// Random functions of standardised inputs: slow parts of short memories weigh most, as in what there is to see.
+    /// Draws random functions of standardised inputs: low orders of short memories weigh most, as they carry most of a signal.
     fn drawn(memory: &Memory, width: usize, counts: Counts, inputs: &Sums, stream: &Stream) -> Self {
         let (columns, legendre) = (counts.random(), memory.order * memory.spans.len() * width);
         let weigh = |i: usize| {
@@ -242,7 +242,7 @@ impl Expansion {
         Self { shift: narrow(inputs.means()), factor: narrow(alike(&inputs.deviations())), weight, bias }
     }
 
-    /// What each feature counts if memories keep their sizes within a channel: those of what is noise are small beside those of a season.
+    /// The weight of each feature if memories of a channel keep their relative sizes: memories of noise are then smaller than those of a season.
     fn sizes(&self, width: usize, counts: Counts) -> Vec<f64> {
         let deviation = |i: usize| if self.factor[i] > 0.0 { 1.0 / f64::from(self.factor[i]) } else { 0.0 };
         let mean = |channel: usize| {
@@ -279,39 +279,40 @@ impl Expansion {
     }
 }
 
-/// Rows of a case that are asked for, and their targets.
-type Asked = Vec<(usize, Vec<f64>)>;
+/// The rows of a case that are learned from, with their targets.
+type Requested = Vec<(usize, Vec<f64>)>;
 
-/// Targets with those that are missing between the ones that are known before and after. What is known of no case is 0; a case that has none of what is known of others is left out.
-fn known(mut all: Vec<Asked>, outputs: usize) -> Vec<Asked> {
-    let nowhere: Vec<bool> = (0..outputs).map(|o| all.iter().flatten().all(|(_, targets)| !targets[o].is_finite())).collect();
-    all.iter_mut().for_each(|asked| bridge(asked, &nowhere));
+/// Fills missing targets by linear interpolation between the known ones before and after. An output that no case knows is 0; a case without a known value of an output that
+/// other cases know is left out.
+fn known(mut all: Vec<Requested>, outputs: usize) -> Vec<Requested> {
+    let unknown: Vec<bool> = (0..outputs).map(|o| all.iter().flatten().all(|(_, targets)| !targets[o].is_finite())).collect();
+    all.iter_mut().for_each(|requested| bridge(requested, &unknown));
     all
 }
 
-/// The same for one case.
-fn bridge(asked: &mut Asked, nowhere: &[bool]) {
-    for (o, &nowhere) in nowhere.iter().enumerate() {
-        if nowhere {
-            asked.iter_mut().for_each(|(_, row)| row[o] = 0.0);
+/// Fills the missing targets of one case.
+fn bridge(requested: &mut Requested, unknown: &[bool]) {
+    for (o, &unknown) in unknown.iter().enumerate() {
+        if unknown {
+            requested.iter_mut().for_each(|(_, row)| row[o] = 0.0);
             continue;
         }
-        let there: Vec<usize> = (0..asked.len()).filter(|&i| asked[i].1[o].is_finite()).collect();
-        let (Some(&first), Some(&last)) = (there.first(), there.last()) else { return asked.clear() };
-        let [start, end] = [asked[first].1[o], asked[last].1[o]];
-        asked[..first].iter_mut().for_each(|(_, row)| row[o] = start);
-        asked[last..].iter_mut().for_each(|(_, row)| row[o] = end);
+        let there: Vec<usize> = (0..requested.len()).filter(|&i| requested[i].1[o].is_finite()).collect();
+        let (Some(&first), Some(&last)) = (there.first(), there.last()) else { return requested.clear() };
+        let [start, end] = [requested[first].1[o], requested[last].1[o]];
+        requested[..first].iter_mut().for_each(|(_, row)| row[o] = start);
+        requested[last..].iter_mut().for_each(|(_, row)| row[o] = end);
         for pair in there.windows(2) {
             let (a, b) = (pair[0], pair[1]);
-            let [from, to] = [asked[a].1[o], asked[b].1[o]];
+            let [from, to] = [requested[a].1[o], requested[b].1[o]];
             for i in a + 1..b {
-                asked[i].1[o] = from + (to - from) * (i - a) as f64 / (b - a) as f64;
+                requested[i].1[o] = from + (to - from) * (i - a) as f64 / (b - a) as f64;
             }
         }
     }
 }
 
-/// Whether levels come back: whether these features differ little from stretch to stretch, beside what they do within one. A series that drifts would leave what was seen for good.
+/// Whether levels come back: the means of these features must vary little between stretches compared with their deviation within one.
 fn comes_back(folds: &[Sums], levels: Range<usize>) -> bool {
     let known: Vec<(Vec<f64>, Vec<f64>)> =
         folds.iter().filter(|fold| fold.rows() > 0.0).map(|fold| (fold.means(), fold.deviations())).collect();
@@ -324,7 +325,7 @@ fn comes_back(folds: &[Sums], levels: Range<usize>) -> bool {
     })
 }
 
-/// By what fits without a stretch say of rows in it.
+/// The temperature of scores, from predictions for each sampled row by the fit without its stretch.
 fn temperature(choice: &Choice, sample: &[Sampled], outputs: usize) -> f64 {
     let features = choice.kept.len();
     let mut scores = Vec::new();
@@ -338,7 +339,7 @@ fn temperature(choice: &Choice, sample: &[Sampled], outputs: usize) -> f64 {
     calibrate::temperature(&scores, &targets, &vec![0.0; outputs])
 }
 
-/// As standardised features and their weights, so that the numbers in a file are of one size.
+/// The readout on standardised features, so that the numbers in a file are of similar size.
 fn readout(choice: &Choice) -> Readout {
     let Choice { line, means, deviations, .. } = choice;
     let (features, outputs) = (means.len(), line.bias.len());

@@ -53,7 +53,6 @@ pub(super) struct Table {
     pub(super) groups: Vec<Range<usize>>,
     /// `[rows, outputs]`, columns of mean 0.
     pub(super) targets: Vec<f64>,
-    /// Their means.
     pub(super) means: Vec<f64>,
     pub(super) rows: usize,
 }

@@ -54,7 +54,7 @@ pub(super) fn process(
 ) -> Job {
     let settings = json!({"command": arguments.join(" ")});
     let work = move |control: &mut Control<'_>| {
-        let device = format!("{:?}", control.device()).to_lowercase();
+        let device = format!("{:?}", control.device).to_lowercase();
         let program = std::env::current_exe().map_err(|e| Error::Refused(format!("cannot find this program: {e}")))?;
         let ran = Command::new(program).arg("bench").args(&arguments).args(["--device", &device]).output();
         let ran = ran.map_err(|e| Error::Refused(format!("cannot start `ncde bench`: {e}")))?;

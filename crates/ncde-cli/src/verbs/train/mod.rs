@@ -120,7 +120,8 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs, words: &[String]) -> R
     }
     let command = std::iter::once("ncde".to_owned()).chain(words.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ");
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let mut progress = Progress::new(args.json, (!settings.is_closed_form()).then_some(settings.plan.steps), &settings.metric);
+    let mut progress =
+        Progress::new(args.json, (!settings.is_closed_form()).then_some(settings.plan.steps), &settings.plan.metric);
     let request = TrainRequest { directory, resume: args.resume.is_some(), command: &command, started: &started };
     let result = run.train(&request, &mut watching(|event| progress.show(&event)));
     progress.bar.finish_and_clear();

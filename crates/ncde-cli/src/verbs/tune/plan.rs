@@ -76,7 +76,7 @@ pub(super) fn plan(args: &TuneArgs) -> Result<Plan, Failure> {
     let mut sweep = Sweep {
         format: Sweep::FORMAT,
         method,
-        metric: settings.metric.clone(),
+        metric: settings.plan.metric.clone(),
         device: args.device.to_string(),
         trials,
         seeds,

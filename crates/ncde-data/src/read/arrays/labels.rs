@@ -3,13 +3,13 @@
 use super::series::Series;
 use super::{Arrays, place, wrong_entry, wrong_shape};
 use crate::error::at_field;
-use crate::label::{Label, Labels, Task, Unlabelled};
+use crate::label::{Label, Labels, TaskName, Unlabelled};
 use crate::npy::Data;
 use crate::{Error, Targets};
 
 impl Arrays {
     /// The targets, and which cases have none where others have one.
-    pub(super) fn targets(&self, series: &Series, task: Option<Task>) -> Result<(Targets, Option<Unlabelled>), Error> {
+    pub(super) fn targets(&self, series: &Series, task: Option<TaskName>) -> Result<(Targets, Option<Unlabelled>), Error> {
         let Some((name, array)) = &self.labels else {
             return Ok((Targets::None, None));
         };

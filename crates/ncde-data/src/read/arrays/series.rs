@@ -26,7 +26,7 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
     let channels =
         names(&file, "channels", arrays.channels.take(), series.channels)?.unwrap_or_else(|| numbered(series.channels));
     let (static_names, statics) = statics(&mut arrays, &series)?;
-    let (targets, unlabelled) = if options.without_labels || (options.labels.is_some() && arrays.labels.is_none()) {
+    let (targets, unlabelled) = if !options.reads_labels() || (options.labels.is_some() && arrays.labels.is_none()) {
         (Targets::None, None)
     } else {
         arrays.targets(&series, options.task)?

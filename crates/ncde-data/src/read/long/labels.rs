@@ -11,7 +11,7 @@ use crate::{Error, Targets};
 impl Table {
     /// What is to be predicted; `warnings` of labels that do not look meant.
     pub(super) fn targets(&self, options: &ReadOptions, warnings: &mut Vec<Warning>) -> Result<Targets, Error> {
-        let Some(labels) = self.labels.as_ref().filter(|_| !options.without_labels) else {
+        let Some(labels) = self.labels.as_ref().filter(|_| options.reads_labels()) else {
             return Ok(Targets::None);
         };
         let id = |i: usize| self.cases[i].id.clone();
@@ -33,7 +33,7 @@ impl Table {
 
     /// Leaves out series without a label, if others have one as a whole.
     pub(super) fn leave_out_unlabelled(&mut self, options: &ReadOptions, warnings: &mut Vec<Warning>) {
-        let whole = self.whole_case_labels().filter(|_| self.labels.is_some() && !options.without_labels).unwrap_or_default();
+        let whole = self.whole_case_labels().filter(|_| self.labels.is_some() && options.reads_labels()).unwrap_or_default();
         if let Some(unlabelled) = Unlabelled::of(&whole) {
             unlabelled.leave_out(&mut self.cases);
             warnings.push(unlabelled.warning);
