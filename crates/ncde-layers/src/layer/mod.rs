@@ -153,6 +153,7 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
 }
 
 /// What can go wrong.
+#[expect(missing_docs, reason = "the message says what each field is")]
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -166,26 +167,14 @@ pub enum Error {
 
     /// A tensor of the wrong shape.
     #[error("{operation}: {what} has {seen}, but {wanted} is needed")]
-    Shape {
-        /// What was computed.
-        operation: &'static str,
-        /// Which tensor.
-        what: &'static str,
-        /// Its size.
-        seen: String,
-        /// The size it should have.
-        wanted: String,
-    },
+    Shape { operation: &'static str, what: &'static str, seen: String, wanted: String },
 
     /// A trained weight to which no gradient came.
     #[error(
         "weight `{name}` has no gradient: another thread differentiates at the same time, or the layer does not use it; take `ncde_layers::graph::lock` \
          around each pass forward and back"
     )]
-    NoGradient {
-        /// Its name.
-        name: String,
-    },
+    NoGradient { name: String },
 }
 
 impl Error {
