@@ -106,8 +106,8 @@ pub trait Batch<B: LayerBackend>: Debug + Send + Sync {
         None
     }
 
-    /// A weight that is the largest value seen in the rows it hands on, once it is trained.
-    fn largest(&self, _output: &Rows<B>) -> Option<(&'static str, f64)> {
+    /// A weight that becomes, once the layer is trained, the largest size of the rows it hands on: its name, and how their size is measured.
+    fn measured(&self) -> Option<(&'static str, fn(&Rows<B>) -> f64)> {
         None
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ncde_runtime::layer::{Kept, Layer, Row, Signal, Step, Values};
+use ncde_runtime::layer::{Layer, Row, Signal, StateMemory, Step, Values};
 
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 
@@ -36,7 +36,7 @@ impl<B: LayerBackend> Batch<B> for BySteps {
                 values: &values[(b * count + t) * width..][..width],
                 statics: &statics[b * own..(b + 1) * own],
             };
-            let mut memory = Kept::new(step.memory());
+            let mut memory = StateMemory::new(step.memory());
             for t in 0..places.lengths[b] {
                 step.push(memory.share(), row(t), &mut out)?;
                 features = out.len();

@@ -37,7 +37,7 @@ impl StepChain {
         let mut handed_on: Option<Values> = None;
         for (i, node) in layers.nodes.iter().enumerate() {
             let signal = &node.input;
-            let mut values = node.values(|weight| weights.take(&weight.name, &weight.shape))?;
+            let mut values = node.values(|name, shape| weights.take(name, shape))?;
             let inside = node.inside.iter().map(|list| Self::new(list, weights)).collect::<Result<Vec<_>, _>>()?;
             let wide = signal.width() >= MANY_INPUTS;
             let step = match (node.spec, handed_on.take(), layers.nodes.get(i + 1).map(|next| next.spec)) {
@@ -83,9 +83,9 @@ impl StepChain {
             if self.steps[i].is_identity() {
                 continue;
             }
-            let own = memory.part(self.start(i), self.ends[i]);
+            let share = memory.part(self.start(i), self.ends[i]);
             let row = Row { values: &self.row, ..row };
-            if !self.steps[i].push(own, row, &mut self.next)? {
+            if !self.steps[i].push(share, row, &mut self.next)? {
                 return Ok(Ended::At(i));
             }
             std::mem::swap(&mut self.row, &mut self.next);
@@ -112,8 +112,8 @@ impl StepChain {
     /// As for [`push`](Self::push).
     pub fn open(&mut self, mut first: usize, mut memory: Share<'_>, row: Row<'_>) -> Result<(), Error> {
         loop {
-            let own = memory.part(self.start(first), self.ends[first]);
-            self.steps[first].open(own, &mut self.next)?;
+            let share = memory.part(self.start(first), self.ends[first]);
+            self.steps[first].open(share, &mut self.next)?;
             let values = std::mem::take(&mut self.next);
             let ended = self.push(first + 1, memory.again(), Row { values: &values, ..row });
             self.next = values;

@@ -96,7 +96,7 @@ impl Step for LstmStep {
 
 #[cfg(test)]
 mod tests {
-    use crate::layer::{Kept, LayerSpec, Resolved, Row, Signal, StepChain};
+    use crate::layer::{LayerSpec, Resolved, Row, Signal, StateMemory, StepChain};
     use crate::{NamedWeight, Weights};
 
     /// What `torch.nn.LSTM` of `PyTorch` 2.15.0 makes of the same numbers:
@@ -133,7 +133,7 @@ mod tests {
         let layers: Vec<LayerSpec> = serde_json::from_str(r#"[{"layer": "lstm", "hidden": 2}]"#).unwrap();
         let resolved = Resolved::new(&layers, &Signal::values(3)).unwrap();
         let mut chain = StepChain::new(&resolved, &mut Weights::of(weights)).unwrap();
-        let mut memory = Kept::new(chain.memory());
+        let mut memory = StateMemory::new(chain.memory());
         for (t, wanted) in TORCH.iter().enumerate() {
             let values: Vec<f64> = (0..3).map(|i| 2.0 * number(48 + 3 * t + i)).collect();
             chain.push(0, memory.share(), Row { time: t as f64, values: &values, statics: &[] }).unwrap();
