@@ -89,14 +89,15 @@ impl Error {
         }
     }
 
-    /// Whether a state overflowed.
+    /// Whether a state or a gradient overflowed.
     pub fn is_overflow(&self) -> bool {
         match self {
             Self::Overflow { .. } => true,
             Self::Kernel(source) => {
                 // Observations are finite: numbers that are not come from the layer before.
-                use ncde_kernels::Error::{Exploded, NotFinite, SolveExploded};
-                matches!(source, Exploded { .. } | SolveExploded { .. } | NotFinite { .. })
+                use ncde_kernels::Error::{Exploded, GradientExploded, NotFinite, SolveExploded, SolveGradientExploded};
+                let gradient = matches!(source, GradientExploded { .. } | SolveGradientExploded { .. });
+                gradient || matches!(source, Exploded { .. } | SolveExploded { .. } | NotFinite { .. })
             }
             Self::Solve(source) => matches!(source, ncde_solve::Error::NotFinite { .. }),
             _ => false,

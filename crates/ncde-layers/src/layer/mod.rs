@@ -88,6 +88,15 @@ pub enum FieldNorm {
     Frobenius,
 }
 
+impl FieldNorm {
+    /// The norm of a field from the sums of squares of its channels.
+    fn of_squares<B: Backend>(self, channels: Tensor<B, 1>) -> Tensor<B, 1> {
+        let squares = if self == Self::Frobenius { channels.sum() } else { channels };
+        // The square root has no slope at 0; a number that f32 still holds gives it one.
+        (squares + 1e-30).sqrt().mean()
+    }
+}
+
 /// A layer on a batch of series.
 pub trait Batch<B: LayerBackend>: Debug + Send + Sync {
     /// The rows it hands on.
@@ -106,11 +115,14 @@ pub trait Batch<B: LayerBackend>: Debug + Send + Sync {
         None
     }
 
-    /// A weight that becomes, once the layer is trained, the largest size of the rows it hands on: its name, and how their size is measured.
-    fn measured(&self) -> Option<(&'static str, fn(&Rows<B>) -> f64)> {
+    /// A weight that becomes, once the layer is trained, the largest size of the rows it hands on.
+    fn measured(&self) -> Option<Measure<B>> {
         None
     }
 }
+
+/// The name of a weight, and how the size of rows is measured whose largest it becomes.
+pub type Measure<B> = (&'static str, fn(&Rows<B>) -> f64);
 
 /// Fits weights to rows, one batch after the other.
 pub trait Fitting<B: Backend> {
@@ -178,7 +190,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a state overflowed.
+    /// Whether a state or a gradient overflowed.
     pub fn is_overflow(&self) -> bool {
         match self {
             Self::Operation(operation::Error::Kernel(kernel)) => ncde_runtime::Error::Kernel(kernel.clone()).is_overflow(),

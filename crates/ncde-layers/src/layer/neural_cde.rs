@@ -10,7 +10,7 @@ use ncde_runtime::layer::{NeuralCde, NeuralKind, Signal};
 
 use super::linear_cde::first_state;
 use super::standardise::unpadded_rows;
-use super::{Batch, Context, Error, FieldNorm, LayerBackend, LayerWeights, Rows};
+use super::{Batch, Context, Error, FieldNorm, LayerBackend, LayerWeights, Measure, Rows};
 use crate::dense;
 use crate::neural::{Arguments, Outputs, Schedule, Solve, solve};
 
@@ -103,7 +103,7 @@ impl<B: LayerBackend> Batch<B> for NeuralCdeBatch {
         Some(Tensor::cat(norms.collect(), 0).sum())
     }
 
-    fn measured(&self) -> Option<(&'static str, fn(&Rows<B>) -> f64)> {
+    fn measured(&self) -> Option<Measure<B>> {
         Some(("radius", |states| {
             let norms = unpadded_rows(states).into_iter().map(|h| h.iter().map(|x| x * x).sum::<f64>().sqrt());
             norms.fold(0.0, f64::max)

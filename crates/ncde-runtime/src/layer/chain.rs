@@ -16,6 +16,8 @@ pub enum Ended {
 }
 
 /// Layers one after the other, each with its share of one memory.
+///
+/// What takes rows fails if a state overflows; the memory is then of no use.
 #[derive(Debug)]
 pub struct StepChain {
     steps: Vec<Box<dyn Step>>,
@@ -73,9 +75,6 @@ impl StepChain {
     }
 
     /// Takes a row through the layers from `first` on; what comes out is [`last`](Self::last).
-    ///
-    /// # Errors
-    /// If a state overflows; the memory is then of no use.
     pub fn push(&mut self, first: usize, mut memory: Share<'_>, row: Row<'_>) -> Result<Ended, Error> {
         self.row.clear();
         self.row.extend_from_slice(row.values);
@@ -99,17 +98,11 @@ impl StepChain {
     }
 
     /// Takes rows of which nobody needs what comes out, if [only the first layer remembers](Self::may_pass) them.
-    ///
-    /// # Errors
-    /// As for [`push`](Self::push).
     pub fn pass(&mut self, memory: Share<'_>, rows: &[Row<'_>]) -> Result<(), Error> {
         self.steps.first_mut().map_or(Ok(()), |first| first.pass(memory, rows))
     }
 
     /// What would come out if the open window of layer `first` ended here, and those above it. The memory is used up: give a copy.
-    ///
-    /// # Errors
-    /// As for [`push`](Self::push).
     pub fn open(&mut self, mut first: usize, mut memory: Share<'_>, row: Row<'_>) -> Result<(), Error> {
         loop {
             let share = memory.part(self.start(first), self.ends[first]);

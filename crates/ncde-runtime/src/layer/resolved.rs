@@ -27,21 +27,9 @@ impl<'a> LayerList<'a> {
     }
 }
 
-impl<'a> From<&'a [LayerSpec]> for LayerList<'a> {
-    fn from(layers: &'a [LayerSpec]) -> Self {
-        Self { layers, first: 0 }
-    }
-}
-
-impl<'a> From<&'a Vec<LayerSpec>> for LayerList<'a> {
-    fn from(layers: &'a Vec<LayerSpec>) -> Self {
-        Self { layers, first: 0 }
-    }
-}
-
-impl<'a, const N: usize> From<&'a [LayerSpec; N]> for LayerList<'a> {
-    fn from(layers: &'a [LayerSpec; N]) -> Self {
-        Self { layers, first: 0 }
+impl<'a, L: AsRef<[LayerSpec]> + ?Sized> From<&'a L> for LayerList<'a> {
+    fn from(layers: &'a L) -> Self {
+        Self { layers: layers.as_ref(), first: 0 }
     }
 }
 
