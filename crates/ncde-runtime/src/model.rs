@@ -439,21 +439,21 @@ impl ModelSpec {
     /// From the outputs of the last layer to the prediction for a series that stands there.
     pub fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
         let members = self.members().max(1);
-        let each = outputs.chunks_exact((outputs.len() / members).max(1));
+        let by_member = outputs.chunks_exact((outputs.len() / members).max(1));
         match &self.task {
             Task::Classification { .. } => {
-                let probabilities = mean_of_members(each.map(softmax));
+                let probabilities = mean_of_members(by_member.map(softmax));
                 // Of one member the outputs decide: probabilities may round to the same.
                 let scores = if members == 1 { outputs } else { &probabilities };
                 let class = (0..scores.len()).fold(0, |best, i| if scores[i] > scores[best] { i } else { best });
                 Prediction::Class { class, probabilities }
             }
             Task::Regression { scaling, .. } => {
-                let value = mean_of_members(each.map(<[f64]>::to_vec)).first().copied().unwrap_or(f64::NAN);
+                let value = mean_of_members(by_member.map(<[f64]>::to_vec)).first().copied().unwrap_or(f64::NAN);
                 Prediction::Value(scaling.undo(value))
             }
             Task::Forecast(forecast) => {
-                Prediction::Values(forecast.values(&mean_of_members(each.map(<[f64]>::to_vec)), &self.preparation, track))
+                Prediction::Values(forecast.values(&mean_of_members(by_member.map(<[f64]>::to_vec)), &self.preparation, track))
             }
         }
     }

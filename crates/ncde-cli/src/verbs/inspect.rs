@@ -146,8 +146,8 @@ fn bounds(model: &Model) -> Result<Vec<(String, LipBound)>, Failure> {
     let mut nodes = Vec::new();
     resolved.visit(&mut |node| nodes.push(node));
     let bound = |node: &Node<'_>| -> Result<Option<(String, LipBound)>, Failure> {
-        let mut own = node.values(|name, _| Ok(values.get(name).copied().unwrap_or_default().to_vec()))?;
-        Ok(node.spec.layer().lip_bound(&node.input, &mut own)?.map(|bound| (node.place.clone(), bound)))
+        let mut weights = node.values(|name, _| Ok(values.get(name).copied().unwrap_or_default().to_vec()))?;
+        Ok(node.spec.layer().lip_bound(&node.input, &mut weights)?.map(|bound| (node.place.clone(), bound)))
     };
     nodes.into_iter().filter_map(|node| bound(node).transpose()).collect()
 }

@@ -9,18 +9,14 @@ use ncde_kernels::{Brackets, Commutators, Recurrence};
 use super::Error;
 use crate::operation::Gradients;
 
-/// The arrays of a recurrence, as the backend's own tensors. Shapes are those of [`Arguments`](super::Arguments).
+/// The arrays of a recurrence, as the backend's own tensors. Meaning and shapes are those of [`Arguments`](super::Arguments).
+#[expect(missing_docs, reason = "the fields are those of `Arguments`")]
 #[derive(Debug, Clone)]
 pub struct Arrays<B: Backend> {
-    /// The parameters of `A`.
     pub a: FloatTensor<B>,
-    /// `lambda`.
     pub coefficients: FloatTensor<B>,
-    /// `h_0`.
     pub initial: FloatTensor<B>,
-    /// `beta`.
     pub affine: Option<FloatTensor<B>>,
-    /// The number of steps of each series.
     pub lengths: Option<Arc<[usize]>>,
 }
 

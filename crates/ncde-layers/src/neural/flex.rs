@@ -10,16 +10,12 @@ use ncde_kernels::Float;
 use ncde_kernels::neural::{self, Controls, Input};
 
 use super::generic::{self, Precision};
-use super::{Arrays, Error, NeuralOps, Outputs, Saved, Solve};
+use super::{Arrays, Error, NeuralOps, Outputs, Solve, Solved};
 use crate::operation::{Gradients, dispatch, slice, tensor};
 
 impl NeuralOps for Flex {
-    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<FlexTensor, Error> {
-        dispatch!(arrays.parameters, forward(solve, arrays))
-    }
-
-    fn neural_solve_saved(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<Saved<Self>, Error> {
-        dispatch!(arrays.parameters, forward_saved(solve, arrays))
+    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>, reverse_may_come: bool) -> Result<Solved<Self>, Error> {
+        dispatch!(arrays.parameters, forward(solve, arrays, reverse_may_come))
     }
 
     fn neural_solve_backward(
@@ -34,15 +30,17 @@ impl NeuralOps for Flex {
     }
 }
 
-fn forward<T: Precision + Element + Pod>(solve: &Solve, arrays: Arrays<Flex>) -> Result<FlexTensor, Error> {
+fn forward<T: Precision + Element + Pod>(
+    solve: &Solve,
+    arrays: Arrays<Flex>,
+    reverse_may_come: bool,
+) -> Result<Solved<Flex>, Error> {
     let (arrays, dt) = prepare::<T>(arrays);
     let input = input(&arrays, &dt)?;
-    Ok(shaped(states(solve, &input, outputs(&arrays))?, input.batch, solve))
-}
-
-fn forward_saved<T: Precision + Element + Pod>(solve: &Solve, arrays: Arrays<Flex>) -> Result<Saved<Flex>, Error> {
-    let (arrays, dt) = prepare::<T>(arrays);
-    let input = input(&arrays, &dt)?;
+    if !reverse_may_come {
+        let outputs = states(solve, &input, outputs(&arrays))?;
+        return Ok(Solved { outputs: shaped(outputs, input.batch, solve), states: None });
+    }
     let hidden = solve.network().hidden();
     let states = states(solve, &input, neural::Outputs::Every)?;
     let chosen = match &arrays.schedule.outputs {
@@ -54,7 +52,8 @@ fn forward_saved<T: Precision + Element + Pod>(solve: &Solve, arrays: Arrays<Fle
         }
     };
     let states = shaped(states, input.batch, solve);
-    Ok(Saved { outputs: chosen.map_or_else(|| states.clone(), |chosen| shaped(chosen, input.batch, solve)), states })
+    let outputs = chosen.map_or_else(|| states.clone(), |chosen| shaped(chosen, input.batch, solve));
+    Ok(Solved { outputs, states: Some(states) })
 }
 
 fn backward<T: Precision + Element + Pod>(

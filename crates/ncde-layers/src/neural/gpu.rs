@@ -10,26 +10,19 @@ use ncde_gpu::Gpu;
 use ncde_gpu::neural as device;
 use ncde_kernels::neural::{Controls, Depth};
 
-use super::{Arrays, Error, Last, NeuralOps, Outputs, Route, Saved, Schedule, Solve};
-use crate::gpu::{OnGpu, activation, buffer, from_host, gpu, gradients_from_host, has_no_kernel, of_buffer, on_device, on_host};
+use super::{Arrays, Error, Last, NeuralOps, Outputs, Route, Schedule, Solve, Solved};
+use crate::gpu::{OnGpu, activation, buffer, gpu, gradients_from_host, has_no_kernel, of_buffer, on_device, on_host};
 use crate::operation::Gradients;
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> NeuralOps for OnGpu<R, I, B> {
-    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
-        if kernel(solve, &gpu(&arrays.parameters)).is_some() {
-            return Ok(Self::neural_solve_saved(solve, arrays)?.outputs);
-        }
-        let device = arrays.parameters.device.clone();
-        from_host("neural CDEs", &device, Flex::neural_solve(solve, arrays.map(on_host)))
-    }
-
-    fn neural_solve_saved(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<Saved<Self>, Error> {
+    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>, reverse_may_come: bool) -> Result<Solved<Self>, Error> {
         let gpu = gpu(&arrays.parameters);
         let Some(kernel) = kernel(solve, &gpu) else {
             has_no_kernel("neural CDEs");
             let device = arrays.parameters.device.clone();
-            let Saved { outputs, states } = Flex::neural_solve_saved(solve, arrays.map(on_host))?;
-            return Ok(Saved { outputs: on_device(&outputs, &device), states: on_device(&states, &device) });
+            let Solved { outputs, states } = Flex::neural_solve(solve, arrays.map(on_host), reverse_may_come)?;
+            let states = states.map(|states| on_device(&states, &device));
+            return Ok(Solved { outputs: on_device(&outputs, &device), states });
         };
         let dt = step_lengths(&arrays.schedule);
         let arrays = arrays.map::<Self>(buffer);
@@ -41,7 +34,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> NeuralOps for OnGpu<R, I, B>
             Outputs::At(at) => kernel.states_at(&gpu, &buffers, &states, at)?,
         };
         let shaped = |count, states| of_buffer(&arrays.parameters, [batch, count, hidden], states);
-        Ok(Saved { outputs: shaped(arrays.schedule.count(batch), chosen), states: shaped(arrays.schedule.steps, states) })
+        Ok(Solved { outputs: shaped(arrays.schedule.count(batch), chosen), states: Some(shaped(arrays.schedule.steps, states)) })
     }
 
     fn neural_solve_backward(

@@ -23,7 +23,7 @@ use burn_tensor::backend::Backend;
 pub use crate::operation::Error;
 pub use choice::{Route, Solve};
 pub use ncde_kernels::neural::{Activation, Controls, Last, Method, Network};
-pub use ops::{Arrays, NeuralOps, Saved};
+pub use ops::{Arrays, NeuralOps, Solved};
 
 use crate::operation::{primitive, public, want};
 
@@ -142,5 +142,5 @@ pub fn solve<B: NeuralOps>(solve: &Arc<Solve>, arguments: Arguments<B>) -> Resul
         initial: primitive(initial),
         schedule,
     };
-    B::neural_solve(solve, arrays).map(public)
+    B::neural_solve(solve, arrays, false).map(|solved| public(solved.outputs))
 }

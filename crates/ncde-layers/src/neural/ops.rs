@@ -9,16 +9,13 @@ use ncde_kernels::neural::Controls;
 use super::{Error, Schedule, Solve};
 use crate::operation::Gradients;
 
-/// The arrays of a solve, as the backend's own tensors. Shapes are those of [`Arguments`](super::Arguments).
+/// The arrays of a solve, as the backend's own tensors. Meaning and shapes are those of [`Arguments`](super::Arguments).
+#[expect(missing_docs, reason = "the fields are those of `Arguments`")]
 #[derive(Debug, Clone)]
 pub struct Arrays<B: Backend> {
-    /// `theta`.
     pub parameters: FloatTensor<B>,
-    /// The rows of the controls.
     pub coefficients: FloatTensor<B>,
-    /// `h_0`.
     pub initial: FloatTensor<B>,
-    /// The steps.
     pub schedule: Arc<Schedule>,
 }
 
@@ -30,32 +27,26 @@ impl<B: Backend> Arrays<B> {
     }
 }
 
-/// What a solve gives that a reverse pass may follow.
+/// What a solve gives.
 #[derive(Debug, Clone)]
-pub struct Saved<B: Backend> {
-    /// The states that were asked for, `[batch, outputs, H]`.
+pub struct Solved<B: Backend> {
+    /// The states that the schedule asks for, `[batch, outputs, H]`.
     pub outputs: FloatTensor<B>,
-    /// The states at the ends of all steps, `[batch, steps, H]`: what the reverse pass starts from.
-    pub states: FloatTensor<B>,
+    /// The states at the ends of all steps, `[batch, steps, H]`, from which the reverse pass starts; some backends have them only if one may come.
+    pub states: Option<FloatTensor<B>>,
 }
 
 /// A backend with a kernel for neural solves.
 #[expect(unused_variables, reason = "a backend whose reverse passes are not differentiable has none: it refuses")]
 pub trait NeuralOps: Backend {
-    /// The states that the schedule asks for.
-    ///
-    /// # Shapes
-    /// To `[batch, outputs, H]`.
+    /// The states that the schedule asks for, and those that a reverse pass needs if one may come.
     ///
     /// # Errors
     /// If the kernel refuses its input, or the type has no kernel.
-    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<FloatTensor<Self>, Error>;
-
-    /// The same, with what a reverse pass needs.
-    fn neural_solve_saved(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<Saved<Self>, Error>;
+    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>, reverse_may_come: bool) -> Result<Solved<Self>, Error>;
 
     /// The gradients in `theta`, `h_0` and, where [`Controls::Variable`] asks for it, the rows of the controls, in the order of [`Arrays`]; from the
-    /// states that [`neural_solve_saved`](Self::neural_solve_saved) gave and the gradient in the outputs.
+    /// states that [`neural_solve`](Self::neural_solve) gave and the gradient in the outputs.
     ///
     /// # Errors
     /// Also on a backend that differentiates: the reverse pass is not itself differentiable.

@@ -8,16 +8,13 @@ use burn_tensor::ops::FloatTensor;
 use super::{Error, PermutationDiagonal, Timing};
 use crate::operation::Gradients;
 
-/// The arrays of a recurrence, as the backend's own tensors. Shapes are those of [`Arguments`](super::Arguments).
+/// The arrays of a recurrence, as the backend's own tensors. Meaning and shapes are those of [`Arguments`](super::Arguments).
+#[expect(missing_docs, reason = "the fields are those of `Arguments`")]
 #[derive(Debug, Clone)]
 pub struct Arrays<B: Backend> {
-    /// `M`.
     pub dictionary: FloatTensor<B>,
-    /// Scores, numbers of the diagonal and input.
     pub control: FloatTensor<B>,
-    /// `h_0`.
     pub initial: FloatTensor<B>,
-    /// Times and lengths.
     pub timing: Arc<Timing>,
 }
 

@@ -99,7 +99,7 @@ fn each<T: Float>(x: &[T], y: &mut [T], function: impl Fn(T) -> T) {
     y.iter_mut().zip(x).for_each(|(y, &x)| *y = function(x));
 }
 
-fn sigmoid<T: Float>(x: T) -> T {
+pub(super) fn sigmoid<T: Float>(x: T) -> T {
     T::one() / (T::one() + (-x).exp())
 }
 

@@ -15,6 +15,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::activation::sigmoid;
 use super::linear::affine;
 use super::signal::{at_least_one, counted, product};
 use super::{Init, Layer, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
@@ -65,10 +66,6 @@ struct LstmStep {
     bias: Vec<f32>,
     gates: Vec<f32>,
     hidden: usize,
-}
-
-fn sigmoid(x: f32) -> f32 {
-    1.0 / (1.0 + (-x).exp())
 }
 
 impl Step for LstmStep {

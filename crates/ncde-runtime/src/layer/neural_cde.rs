@@ -27,7 +27,7 @@ use ncde_solve::solve::RowSteps;
 use serde::{Deserialize, Serialize};
 
 use super::drive::Start;
-use super::signal::{at_least_one, counted, misplaced, product, refuse, signature_sizes};
+use super::signal::{at_least_one, counted, misplaced, positive, product, refuse, signature_sizes};
 use super::state_memory::{narrow, widen};
 use super::{Cost, Form, Init, Initial, Layer, LipBound, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
@@ -129,9 +129,7 @@ impl NeuralCde {
             );
             return refuse("solver", problem);
         }
-        if !(self.init.is_finite() && self.init > 0.0) {
-            return refuse("init", format!("{}; it is a positive number", self.init));
-        }
+        positive(&[("init", self.init)])?;
         let network = Network::new(self.hidden, columns, &vec![self.width; self.layers])?;
         Ok(network.with_activation(self.activation).with_before_last(self.before_last).with_last(self.last))
     }

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use super::drive::Start;
 use super::linear::affine;
-use super::signal::{at_least_one, product, refuse};
+use super::signal::{at_least_one, positive, product, refuse};
 use super::state_memory::{narrow, widen};
 use super::{Init, Initial, Layer, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
@@ -101,11 +101,7 @@ impl PermutationDiagonal {
     pub fn prepare(&self, input: &Signal) -> Result<Kernel, Error> {
         input.sequence("permutation-diagonal")?;
         at_least_one(&[("hidden", self.hidden), ("matrices", self.matrices)])?;
-        for (name, number) in [("scores", self.scores), ("sharpness", self.sharpness)] {
-            if !(number.is_finite() && number > 0.0) {
-                return refuse(name, format!("{number}; it is a positive number"));
-            }
-        }
+        positive(&[("scores", self.scores), ("sharpness", self.sharpness)])?;
         if !(self.keep > 0.0 && self.keep < 1.0) {
             return refuse("keep", format!("{}; it is a modulus between 0 and 1", self.keep));
         }
