@@ -16,6 +16,8 @@ use cubecl::server::Handle;
 use ncde_gpu::Gpu;
 use ncde_kernels::neural::Activation;
 
+use crate::operation::Error;
+
 /// A backend on a device that `CubeCL` serves.
 pub type OnGpu<R, I, B> = CubeBackend<R, f32, I, B>;
 
@@ -35,7 +37,25 @@ pub fn without_kernel() -> Vec<&'static str> {
     WITHOUT_KERNEL.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
 }
 
-/// Says that an operation goes to the host.
+/// The result of an operation that has no kernel on the device and was computed on the host.
+pub(crate) fn from_host<R: CubeRuntime>(
+    operation: &'static str,
+    device: &R::Device,
+    result: Result<FlexTensor, Error>,
+) -> Result<CubeTensor<R>, Error> {
+    has_no_kernel(operation);
+    Ok(on_device(&result?, device))
+}
+
+/// The gradients of such an operation.
+pub(crate) fn gradients_from_host<R: CubeRuntime, const N: usize>(
+    device: &R::Device,
+    gradients: Result<[Option<FlexTensor>; N], Error>,
+) -> Result<[Option<CubeTensor<R>>; N], Error> {
+    Ok(gradients?.map(|gradient| gradient.map(|gradient| on_device(&gradient, device))))
+}
+
+/// Remembers that an operation goes to the host.
 pub(crate) fn has_no_kernel(operation: &'static str) {
     WITHOUT_KERNEL.lock().unwrap_or_else(PoisonError::into_inner).insert(operation);
 }
@@ -64,13 +84,13 @@ pub(crate) fn of_buffer<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<S
 }
 
 /// The device of a tensor, for kernels of ours.
-pub(crate) fn gpu<R: CubeRuntime>(of: &CubeTensor<R>) -> Gpu<R> {
-    Gpu::new(of.client.clone())
+pub(crate) fn gpu<R: CubeRuntime>(tensor: &CubeTensor<R>) -> Gpu<R> {
+    Gpu::new(tensor.client.clone())
 }
 
 /// A function of one number, on the device.
-pub(crate) fn activation(of: Activation) -> ncde_gpu::Activation {
-    match of {
+pub(crate) fn activation(function: Activation) -> ncde_gpu::Activation {
+    match function {
         Activation::Silu => ncde_gpu::Activation::Silu,
         Activation::Relu => ncde_gpu::Activation::Relu,
         Activation::Tanh => ncde_gpu::Activation::Tanh,

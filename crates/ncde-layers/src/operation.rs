@@ -1,16 +1,20 @@
-//! What operations share: their errors, tensors of the CPU backend as slices, and the hand-over of gradients.
+//! What operations share: their errors, tensors of the CPU backend as slices, and the reverse pass under `Autodiff`.
+
+use std::fmt::{Debug, Formatter};
+use std::marker::PhantomData;
 
 use burn_autodiff::Autodiff;
-use burn_autodiff::NodeId;
-use burn_autodiff::grads::Gradients;
-use burn_autodiff::ops::{Backward, ComputePropertyDone, OpsKind, OpsPrep};
+use burn_autodiff::checkpoint::base::Checkpointer;
+use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn_autodiff::ops::{Backward, Ops, OpsKind};
 use burn_flex::FlexTensor;
 use burn_tensor::backend::Backend;
 use burn_tensor::ops::FloatTensor;
-use burn_tensor::{BasicOps, DType, Element, Shape, Tensor, TensorCreationOptions, TensorData, TensorPrimitive};
+use burn_tensor::{BasicOps, DType, Element, Shape, Tensor, TensorCreationOptions, TensorData, TensorMetadata, TensorPrimitive};
 use bytemuck::Pod;
 
 /// What can go wrong in an operation.
+#[expect(missing_docs, reason = "the message says what each field is")]
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -33,47 +37,21 @@ pub enum Error {
 
     /// Tensors that do not fit together.
     #[error("{operation}: {what} has shape {seen:?}, but {wanted:?} = {meaning} is needed")]
-    Shape {
-        /// What was computed.
-        operation: &'static str,
-        /// Which tensor.
-        what: &'static str,
-        /// Its shape.
-        seen: Vec<usize>,
-        /// The shape it should have.
-        wanted: Vec<usize>,
-        /// The names of those sizes.
-        meaning: &'static str,
-    },
+    Shape { operation: &'static str, what: &'static str, seen: Vec<usize>, wanted: Vec<usize>, meaning: &'static str },
 
     /// A token that a table does not have.
     #[error("embedding: the batch of tokens has token {seen}, but a whole number below {vocabulary} is needed")]
-    Token {
-        /// The token.
-        seen: f64,
-        /// How many rows the table has.
-        vocabulary: usize,
-    },
+    Token { seen: f64, vocabulary: usize },
 
     /// A number type that there is no kernel for.
     #[error(
         "kernels compute in f32, or in f64 with the feature `f64` of the crate `ncde-layers`, not in {dtype:?}; cast all tensors first"
     )]
-    Type {
-        /// What the tensor holds.
-        dtype: DType,
-    },
+    Type { dtype: DType },
 
     /// Two number types in one call.
     #[error("{what} holds {seen:?}, but {wanted:?} is what is computed in; cast one of the tensors first")]
-    Mixed {
-        /// Which tensor.
-        what: &'static str,
-        /// Its type.
-        seen: DType,
-        /// The type of the tensor that decides: the parameters, where there are some.
-        wanted: DType,
-    },
+    Mixed { what: &'static str, seen: DType, wanted: DType },
 
     /// A gradient of a gradient.
     #[error("the reverse pass of a kernel is not itself differentiable; take first derivatives only")]
@@ -141,47 +119,90 @@ pub(crate) fn tensor<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Fle
     FlexTensor::from_data(TensorData::new(values, shape.into()))
 }
 
-/// A tensor of the shape of another, all NaN.
-pub(crate) fn nan_like<B: Backend>(of: FloatTensor<B>) -> FloatTensor<B> {
-    B::float_mul_scalar(of, f64::NAN.into())
+/// The gradients in the tensors of an operation, in the order of its arguments; none where a tensor is absent, or nobody asks for its gradient.
+pub type Gradients<B, const N: usize> = [Option<FloatTensor<B>>; N];
+
+/// What a reverse pass starts from: the operation's own function, and the shapes of its inputs.
+#[derive(Clone)]
+struct SavedForReverse<F, const N: usize> {
+    reverse: F,
+    shapes: [Shape; N],
 }
 
-/// The gradients of a reverse pass, which cannot fail in Burn: if it does, they are NaN, which every check after it sees, and the error is kept for
-/// [`graph::take_error`](crate::graph::take_error).
-pub(crate) trait OrNan<T> {
-    fn or_nan(self, gradients: impl FnOnce() -> T) -> T;
+impl<F, const N: usize> Debug for SavedForReverse<F, N> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SavedForReverse").field("shapes", &self.shapes).finish_non_exhaustive()
+    }
 }
 
-impl<T> OrNan<T> for Result<T, Error> {
-    fn or_nan(self, gradients: impl FnOnce() -> T) -> T {
-        self.unwrap_or_else(|error| {
+/// The reverse pass of any operation, as Burn calls it.
+struct ReversePass<F>(PhantomData<fn() -> F>);
+
+impl<F> Debug for ReversePass<F> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReversePass")
+    }
+}
+
+impl<B, F, const N: usize> Backward<B, N> for ReversePass<F>
+where
+    B: Backend,
+    F: FnOnce(FloatTensor<B>, [bool; N]) -> Result<Gradients<B, N>, Error> + Clone + Send + 'static,
+{
+    type State = SavedForReverse<F, N>;
+
+    fn backward(self, ops: Ops<Self::State, N>, grads: &mut burn_autodiff::grads::Gradients, _: &mut Checkpointer) {
+        let (SavedForReverse { reverse, shapes }, gradient) = (ops.state, grads.consume::<B>(&ops.node));
+        let (device, dtype) = (B::float_device(&gradient), gradient.dtype().into());
+        // Burn's reverse pass cannot fail: gradients are NaN instead, which every check after it sees.
+        let gradients = reverse(gradient, ops.parents.each_ref().map(Option::is_some)).unwrap_or_else(|error| {
             crate::graph::keep_error(error);
-            gradients()
-        })
-    }
-}
-
-/// The output of an operation, with what its reverse pass needs, if one may come.
-pub(crate) fn finish<B: Backend, R: Backward<B, N>, C, const N: usize>(
-    prepared: OpsPrep<R, B, R::State, C, N, ComputePropertyDone>,
-    state: R::State,
-    output: FloatTensor<B>,
-) -> FloatTensor<Autodiff<B>> {
-    match prepared.stateful() {
-        OpsKind::Tracked(prep) => prep.finish(state, output),
-        OpsKind::UnTracked(prep) => prep.finish(output),
-    }
-}
-
-/// Hands gradients to those parents that are tracked.
-pub(crate) fn register<B: Backend>(
-    parents: impl IntoIterator<Item = Option<NodeId>>,
-    gradients: impl IntoIterator<Item = Option<FloatTensor<B>>>,
-    grads: &mut Gradients,
-) {
-    for (parent, gradient) in parents.into_iter().zip(gradients) {
-        if let (Some(parent), Some(gradient)) = (parent, gradient) {
-            grads.register::<B>(parent, gradient);
+            shapes.map(|shape| Some(B::float_full(shape, f64::NAN.into(), &device, dtype)))
+        });
+        for (parent, gradient) in ops.parents.into_iter().zip(gradients) {
+            if let (Some(parent), Some(gradient)) = (parent, gradient) {
+                grads.register::<B>(parent.id, gradient);
+            }
         }
     }
+}
+
+/// An operation under `Autodiff`. `forward` is given the backend's own tensors and whether a reverse pass may come; it returns the output and the
+/// reverse pass, which is given the gradient in the output and which inputs want theirs. An error of the reverse pass is kept for
+/// [`graph::take_error`](crate::graph::take_error).
+pub(crate) fn differentiable<B, C, F, const N: usize>(
+    inputs: [FloatTensor<Autodiff<B, C>>; N],
+    forward: impl FnOnce([FloatTensor<B>; N], bool) -> Result<(FloatTensor<B>, F), Error>,
+) -> Result<FloatTensor<Autodiff<B, C>>, Error>
+where
+    B: Backend,
+    C: CheckpointStrategy,
+    F: FnOnce(FloatTensor<B>, [bool; N]) -> Result<Gradients<B, N>, Error> + Clone + Send + 'static,
+{
+    let shapes = inputs.each_ref().map(TensorMetadata::shape);
+    let nodes = inputs.each_ref().map(|input| input.node.clone());
+    let inputs = inputs.map(|input| input.primitive);
+    Ok(match ReversePass(PhantomData).prepare::<C>(nodes).compute_bound().stateful() {
+        OpsKind::Tracked(prepared) => {
+            let (output, reverse) = forward(inputs, true)?;
+            prepared.finish(SavedForReverse { reverse, shapes }, output)
+        }
+        OpsKind::UnTracked(prepared) => prepared.finish(forward(inputs, false)?.0),
+    })
+}
+
+/// As [`differentiable`], for an operation on one tensor.
+pub(crate) fn differentiable_unary<B, C, F>(
+    input: FloatTensor<Autodiff<B, C>>,
+    forward: impl FnOnce(FloatTensor<B>) -> Result<(FloatTensor<B>, F), Error>,
+) -> Result<FloatTensor<Autodiff<B, C>>, Error>
+where
+    B: Backend,
+    C: CheckpointStrategy,
+    F: FnOnce(FloatTensor<B>) -> Result<FloatTensor<B>, Error> + Clone + Send + 'static,
+{
+    differentiable::<B, C, _, 1>([input], |[input], _| {
+        let (output, reverse) = forward(input)?;
+        Ok((output, |gradient, _| Ok([Some(reverse(gradient)?)])))
+    })
 }

@@ -48,22 +48,24 @@ impl Budget {
     /// Takes what a layer needs, if there is as much.
     pub(crate) fn take(&mut self, weights: usize, cost: Cost) -> Result<(), Error> {
         let work = cost.work.saturating_add(weights);
-        let asked = [
+        let requests = [
             (&mut self.weights, weights, MAX_WEIGHTS, "weights"),
             (&mut self.bytes, cost.bytes, MAX_BYTES, "bytes of memory"),
             (&mut self.work, work, MAX_WORK, "multiplications for a row"),
         ];
-        for (i, (left, asked, most, what)) in asked.into_iter().enumerate() {
-            let Some(rest) = left.checked_sub(asked) else {
-                let asked =
-                    if asked == usize::MAX { format!("more {what} than can be counted") } else { format!("{asked} {what}") };
+        for (i, (left, requested, most, what)) in requests.into_iter().enumerate() {
+            let Some(rest) = left.checked_sub(requested) else {
+                let requested = match requested {
+                    usize::MAX => format!("more {what} than can be counted"),
+                    count => format!("{count} {what}"),
+                };
                 let allowed = match self.in_file.filter(|_| i == 0) {
                     Some(all) => {
                         format!("`{}` holds {all} in all: the files of the model do not belong together", crate::WEIGHTS)
                     }
                     None => format!("a model has at most {most}, and {left} are left for this layer"),
                 };
-                return Err(Error::TooLarge { layer: String::new(), asked, allowed });
+                return Err(Error::TooLarge { layer: String::new(), requested, allowed });
             };
             *left = rest;
         }

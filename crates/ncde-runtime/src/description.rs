@@ -17,10 +17,7 @@ impl ModelSpec {
     /// If it cannot be read, or is not the description of a model of the format that is known here.
     pub(crate) fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let failed = |e: std::io::Error| Error::File { path: path.into(), problem: e.to_string() };
-        ncde_files::check_plain(path).map_err(failed)?;
-        check_size(path, std::fs::metadata(path).map_err(failed)?.len())?;
-        parse(path, &ncde_files::read_plain(path).map_err(failed)?)
+        parse(path, &crate::weights::read(path, |bytes| check_size(path, bytes))?)
     }
 
     /// From the contents of `model.json`. Whether layers fit together is not looked at: see [`check`](Self::check).

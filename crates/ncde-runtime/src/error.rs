@@ -3,74 +3,39 @@
 use std::path::PathBuf;
 
 /// An error of this crate.
+///
+/// A `problem` says what was seen, what is wanted, and what to try; indices are counted from 0.
+#[expect(missing_docs, reason = "the message says what each field is")]
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be read or written.
     #[error("`{}`: {problem}", path.display())]
-    File {
-        /// Which one.
-        path: PathBuf,
-        /// What the system said.
-        problem: String,
-    },
+    File { path: PathBuf, problem: String },
 
     /// A model of another version of this library.
     #[error("`{}` has format {seen} (written by ncde {writer}), but this version reads format {known}; {}", path.display(),
         if seen > known { "use that version or a later one" } else { "train the model again with this version" })]
-    Format {
-        /// The description of the model.
-        path: PathBuf,
-        /// Its format.
-        seen: u32,
-        /// The format that is read here.
-        known: u32,
-        /// The version that wrote it.
-        writer: String,
-    },
+    Format { path: PathBuf, seen: u32, known: u32, writer: String },
 
     /// A file that is not what it should be.
     #[error("`{}`: {}", path.display(), printable(problem))]
-    Corrupt {
-        /// Which one.
-        path: PathBuf,
-        /// What was seen, wanted, and what to try.
-        problem: String,
-    },
+    Corrupt { path: PathBuf, problem: String },
 
     /// A weight of the wrong shape, or none.
     #[error(
         "weight `{}` {seen}, but the settings of the model ask for {wanted:?}; the files of the model do not belong together",
         printable(name)
     )]
-    Weight {
-        /// Its name.
-        name: String,
-        /// What is there.
-        seen: String,
-        /// The shape it should have.
-        wanted: Vec<usize>,
-    },
+    Weight { name: String, seen: String, wanted: Vec<usize> },
 
     /// An observation that cannot be taken.
     #[error("observation {index}: {problem}")]
-    Observation {
-        /// Which one of its series, from 0.
-        index: usize,
-        /// What was seen, wanted, and what to try.
-        problem: String,
-    },
+    Observation { index: usize, problem: String },
 
     /// More or fewer values than the observations have.
     #[error("{seen} values for {times} observations of {channels} channels; {} are wanted, a missing one as NaN", times.saturating_mul(*channels))]
-    ValueCount {
-        /// How many there are.
-        seen: usize,
-        /// How many times there are.
-        times: usize,
-        /// How many channels the model has.
-        channels: usize,
-    },
+    ValueCount { seen: usize, times: usize, channels: usize },
 
     /// A prediction for a series without observations.
     #[error("there is no observation yet, so there is no prediction; push one first")]
@@ -82,43 +47,21 @@ pub enum Error {
 
     /// A layer that cannot come where it is, or does not fit the others.
     #[error("`{layer}`: {problem}")]
-    Layer {
-        /// Its place and name.
-        layer: String,
-        /// What was seen, wanted, and what to try.
-        problem: String,
-    },
+    Layer { layer: String, problem: String },
 
     /// A layer that asks for more weights, memory or work than a model may have: see `docs/model-format.md`.
-    #[error("`{layer}`: its settings ask for {asked}, but {allowed}")]
-    TooLarge {
-        /// Its place and name.
-        layer: String,
-        /// How much of what.
-        asked: String,
-        /// How much there may be.
-        allowed: String,
-    },
+    #[error("`{layer}`: its settings ask for {requested}, but {allowed}")]
+    TooLarge { layer: String, requested: String, allowed: String },
 
     /// A number that is none: a state has overflowed.
     #[error(
         "number {place} of the outputs or of a state is {value}: a state has overflowed; the series is unlike those of training, or the model is unstable"
     )]
-    Overflow {
-        /// Which one, from 0.
-        place: usize,
-        /// What it is.
-        value: f64,
-    },
+    Overflow { place: usize, value: f64 },
 
     /// A setting that makes no sense.
     #[error("setting `{setting}`: {problem}")]
-    Setting {
-        /// Which one.
-        setting: &'static str,
-        /// What was seen, wanted, and what to try.
-        problem: String,
-    },
+    Setting { setting: &'static str, problem: String },
 
     /// A kernel refused its input, or a state overflowed.
     #[error(transparent)]
@@ -136,27 +79,25 @@ pub enum Error {
 impl Error {
     /// The same error of a layer or its setting, with the place of the layer in its model.
     pub(crate) fn at(self, place: &str, name: &str) -> Self {
+        let layer = format!("{place} ({name})");
         match self {
-            Self::Setting { setting, problem } => {
-                Self::Layer { layer: format!("{place} ({name})"), problem: format!("`{setting}` is {problem}") }
-            }
-            Self::TooLarge { asked, allowed, .. } => Self::TooLarge { layer: format!("{place} ({name})"), asked, allowed },
-            Self::Layer { problem, .. } => Self::Layer { layer: format!("{place} ({name})"), problem },
-            Self::Kernel(_) | Self::Signature(_) | Self::Solve(_) => {
-                Self::Layer { layer: format!("{place} ({name})"), problem: self.to_string() }
-            }
+            Self::Setting { setting, problem } => Self::Layer { layer, problem: format!("`{setting}` is {problem}") },
+            Self::TooLarge { requested, allowed, .. } => Self::TooLarge { layer, requested, allowed },
+            Self::Layer { problem, .. } => Self::Layer { layer, problem },
+            Self::Kernel(_) | Self::Signature(_) | Self::Solve(_) => Self::Layer { layer, problem: self.to_string() },
             other => other,
         }
     }
 
-    /// Whether a state overflowed.
+    /// Whether a state or a gradient overflowed.
     pub fn is_overflow(&self) -> bool {
         match self {
             Self::Overflow { .. } => true,
             Self::Kernel(source) => {
                 // Observations are finite: numbers that are not come from the layer before.
-                use ncde_kernels::Error::{Exploded, NotFinite, SolveExploded};
-                matches!(source, Exploded { .. } | SolveExploded { .. } | NotFinite { .. })
+                use ncde_kernels::Error::{Exploded, GradientExploded, NotFinite, SolveExploded, SolveGradientExploded};
+                let gradient = matches!(source, GradientExploded { .. } | SolveGradientExploded { .. });
+                gradient || matches!(source, Exploded { .. } | SolveExploded { .. } | NotFinite { .. })
             }
             Self::Solve(source) => matches!(source, ncde_solve::Error::NotFinite { .. }),
             _ => false,

@@ -43,20 +43,20 @@ impl Beyond {
 impl Extent {
     /// Of series given by their times and values, `[times, channels]`.
     pub fn of<'a>(channels: usize, series: impl Iterator<Item = (&'a [f64], &'a [f64])>) -> Self {
-        let mut own =
+        let mut extent =
             Self { length: 0, duration: 0.0, low: vec![f64::INFINITY; channels], high: vec![f64::NEG_INFINITY; channels] };
         for (times, values) in series {
-            own.length = own.length.max(times.len());
-            own.duration = own.duration.max(times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first));
+            extent.length = extent.length.max(times.len());
+            extent.duration = extent.duration.max(times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first));
             for row in values.chunks_exact(channels.max(1)) {
-                for ((low, high), &x) in own.low.iter_mut().zip(&mut own.high).zip(row).filter(|(_, x)| !x.is_nan()) {
+                for ((low, high), &x) in extent.low.iter_mut().zip(&mut extent.high).zip(row).filter(|(_, x)| !x.is_nan()) {
                     (*low, *high) = (low.min(x), high.max(x));
                 }
             }
         }
         let unseen = |x: &mut f64| *x = if x.is_finite() { *x } else { 0.0 };
-        own.low.iter_mut().chain(&mut own.high).for_each(unseen);
-        own
+        extent.low.iter_mut().chain(&mut extent.high).for_each(unseen);
+        extent
     }
 
     /// Where the last observation of a series of so many, after so much time, lies beyond it. A NaN is a missing value.
@@ -70,7 +70,7 @@ impl Extent {
             length: observations > self.length,
             // Sums of gaps round.
             duration: duration > self.duration * (1.0 + 1e-9),
-            channels: ranges.zip(values).enumerate().filter_map(|(i, own)| outside(own).then_some(i)).collect(),
+            channels: ranges.zip(values).enumerate().filter_map(|(i, channel)| outside(channel).then_some(i)).collect(),
         }
     }
 

@@ -130,7 +130,7 @@ impl Forecast {
             if !(*level > 0.0 && *level < 1.0) {
                 return Some(format!("intervals of level {level}; it lies between 0 and 1"));
             }
-            if widths.len() != count || widths.iter().any(|own| own.len() != channels) {
+            if widths.len() != count || widths.iter().any(|widths| widths.len() != channels) {
                 return Some(format!("widths of intervals that are not {count} lists of {channels}"));
             }
             if let Some(width) = widths.iter().flatten().find(|width| !(width.is_finite() && **width >= 0.0)) {
@@ -138,12 +138,9 @@ impl Forecast {
             }
         }
         if let Some(Baseline { period, means, scales }) = &self.baseline {
-            if [means.len(), scales.len()] != [channels; 2] {
-                let seen = [means.len(), scales.len()];
-                return Some(format!(
-                    "a baseline of {} means and {} scales, but there are {channels} channels",
-                    seen[0], seen[1]
-                ));
+            let (m, s) = (means.len(), scales.len());
+            if m != channels || s != channels {
+                return Some(format!("a baseline of {m} means and {s} scales, but there are {channels} channels"));
             }
             if let Some(period) = period.filter(|period| *period < 2) {
                 return Some(format!("a period of {period}; it is 2 or more"));

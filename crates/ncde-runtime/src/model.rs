@@ -13,9 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
-use crate::layer::{Ended, Kept, Row, Size, StepChain};
+use crate::layer::{Ended, Row, Size, StateMemory, StepChain};
 use crate::prepare::Track;
-use crate::random::Stream;
 use crate::spec::{ModelSpec, Task};
 use crate::weights::{NamedWeight, WEIGHTS, Weights};
 use crate::{Beyond, Error};
@@ -50,9 +49,9 @@ const SLOTS: usize = 128;
 struct Worker {
     chain: StepChain,
     /// The state after an observation. A series takes it over only if all of the observation could be taken.
-    state: Kept,
+    state: StateMemory,
     /// A copy of a state, used up by closing its open window for a prediction.
-    closed: Kept,
+    closed: StateMemory,
     /// Where the series stands after the observation.
     track: Track,
 }
@@ -64,7 +63,7 @@ pub struct Series {
     track: Track,
     statics: Vec<f64>,
     /// What the layers remember.
-    memory: Kept,
+    memory: StateMemory,
     /// The layer with an open window; none if the last observation came through to the end.
     open: Option<usize>,
     /// What came out last.
@@ -190,13 +189,7 @@ impl Model {
     /// # Errors
     /// If the layers do not fit together.
     pub fn drawn(spec: ModelSpec, seed: u64) -> Result<Self, Error> {
-        let stream = Stream::new(seed, 2);
-        let all = spec.all_weights()?.into_iter().enumerate();
-        let drawn = all.map(|(i, weight)| {
-            let values = weight.draw(&stream.child(i as u64));
-            NamedWeight { name: weight.name, shape: weight.shape, values }
-        });
-        let weights = Weights::of(drawn.collect());
+        let weights = Weights::of(spec.resolved()?.drawn(seed));
         Self::new(spec, weights)
     }
 
@@ -213,7 +206,7 @@ impl Model {
         Ok(Series {
             track: self.spec().preparation.start(),
             statics: self.spec().preparation.statics(statics)?,
-            memory: Kept::new(self.parts.memory),
+            memory: StateMemory::new(self.parts.memory),
             open: None,
             outputs: Vec::new(),
         })
@@ -368,10 +361,9 @@ fn lock(slot: &Mutex<Option<Worker>>) -> MutexGuard<'_, Option<Worker>> {
 }
 
 impl Parts {
-    /// Computes something with the worker of this thread: its own, one that is idle elsewhere, or a new one.
+    /// Computes something with the worker of this thread: that of its slot, one that is idle elsewhere, or a new one.
     fn compute<T>(&self, run: impl FnOnce(&mut Worker) -> Result<T, Error>) -> Result<T, Error> {
-        let own = slot();
-        let mut slot = lock(&self.workers[own]);
+        let mut slot = lock(&self.workers[slot()]);
         let worker = match &mut *slot {
             Some(worker) => worker,
             empty => {
@@ -387,7 +379,7 @@ impl Parts {
     }
 
     fn worker(&self, chain: StepChain) -> Worker {
-        let (state, closed) = (Kept::new(self.memory), Kept::new(self.memory));
+        let (state, closed) = (StateMemory::new(self.memory), StateMemory::new(self.memory));
         Worker { chain, state, closed, track: self.spec.preparation.start() }
     }
 }
@@ -447,21 +439,21 @@ impl ModelSpec {
     /// From the outputs of the last layer to the prediction for a series that stands there.
     pub fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
         let members = self.members().max(1);
-        let each = outputs.chunks_exact((outputs.len() / members).max(1));
+        let by_member = outputs.chunks_exact((outputs.len() / members).max(1));
         match &self.task {
             Task::Classification { .. } => {
-                let probabilities = mean_of_members(each.map(softmax));
+                let probabilities = mean_of_members(by_member.map(softmax));
                 // Of one member the outputs decide: probabilities may round to the same.
                 let scores = if members == 1 { outputs } else { &probabilities };
                 let class = (0..scores.len()).fold(0, |best, i| if scores[i] > scores[best] { i } else { best });
                 Prediction::Class { class, probabilities }
             }
             Task::Regression { scaling, .. } => {
-                let value = mean_of_members(each.map(<[f64]>::to_vec)).first().copied().unwrap_or(f64::NAN);
+                let value = mean_of_members(by_member.map(<[f64]>::to_vec)).first().copied().unwrap_or(f64::NAN);
                 Prediction::Value(scaling.undo(value))
             }
             Task::Forecast(forecast) => {
-                Prediction::Values(forecast.values(&mean_of_members(each.map(<[f64]>::to_vec)), &self.preparation, track))
+                Prediction::Values(forecast.values(&mean_of_members(by_member.map(<[f64]>::to_vec)), &self.preparation, track))
             }
         }
     }

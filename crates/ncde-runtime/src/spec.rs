@@ -167,7 +167,9 @@ impl ModelSpec {
         fn list(layers: &[LayerSpec]) -> String {
             let one = |spec: &LayerSpec| match &spec.layer().inside()[..] {
                 [] => spec.name().to_owned(),
-                inside => format!("{} [{}]", spec.name(), inside.iter().map(|own| list(own)).collect::<Vec<_>>().join(" | ")),
+                inside => {
+                    format!("{} [{}]", spec.name(), inside.iter().map(|layers| list(layers)).collect::<Vec<_>>().join(" | "))
+                }
             };
             layers.iter().map(one).collect::<Vec<_>>().join(", ")
         }
@@ -266,8 +268,8 @@ impl ModelSpec {
             (At::End, false) => "the series as a whole is predicted, so that a `pool` is needed before the end".to_owned(),
             (At::Steps, true) => "a prediction at every observation is asked for, so that there can be no `pool`".to_owned(),
             _ if output.width() != self.members() * self.task.outputs(channels) => {
-                let each = if self.members() == 1 { "" } else { " of each member" };
-                format!("{} numbers come out, but the task needs {}{each}", output.width(), self.task.outputs(channels))
+                let of_member = if self.members() == 1 { "" } else { " of each member" };
+                format!("{} numbers come out, but the task needs {}{of_member}", output.width(), self.task.outputs(channels))
             }
             _ => return Ok(resolved),
         };

@@ -51,10 +51,7 @@ impl Weights {
     /// If it cannot be read, is another one or a damaged one, or holds a number that is not finite.
     pub fn read(path: impl AsRef<Path>, spec: &WeightsSpec) -> Result<Self, Error> {
         let path = path.as_ref();
-        let failed = |e: std::io::Error| Error::File { path: path.into(), problem: e.to_string() };
-        ncde_files::check_plain(path).map_err(failed)?;
-        check_size(path, std::fs::metadata(path).map_err(failed)?.len(), spec)?;
-        Self::parse(path, &ncde_files::read_plain(path).map_err(failed)?, spec)
+        Self::parse(path, &read(path, |bytes| check_size(path, bytes, spec))?, spec)
     }
 
     /// From the contents of a file.
@@ -124,6 +121,14 @@ impl Weights {
             Some(name) => Err(Error::Corrupt { path: self.path, problem: format!("weight `{name}` is not one of the model's") }),
         }
     }
+}
+
+/// The contents of a plain file whose size is checked before memory is asked for.
+pub(crate) fn read(path: &Path, check_size: impl FnOnce(u64) -> Result<(), Error>) -> Result<Vec<u8>, Error> {
+    let failed = |e: std::io::Error| Error::File { path: path.into(), problem: e.to_string() };
+    ncde_files::check_plain(path).map_err(failed)?;
+    check_size(std::fs::metadata(path).map_err(failed)?.len())?;
+    ncde_files::read_plain(path).map_err(failed)
 }
 
 /// The file is as long as the description remembers.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use burn_tensor::backend::{AutodiffBackend, Backend};
 use burn_tensor::{Int, Tensor};
 use ncde_data::Dataset;
-use ncde_runtime::layer::{Form, Kept, Layer, Signal, Windows, ends, is_end};
+use ncde_runtime::layer::{Form, Layer, Signal, StateMemory, Windows, ends, is_end};
 use ncde_runtime::{LayerSpec, Preparation};
 use ncde_signature::{Interval, OnlineSignature, Paths, Signature};
 use rayon::prelude::*;
@@ -323,7 +323,7 @@ impl Cut<'_> {
         let input = Signal::values(self.width);
         let mut step = self.windows.step(&input, &mut ncde_runtime::layer::Values::default(), Vec::new())?;
         let inside = in_windows(wanted.to_vec(), knots.times.len(), self.windows.window);
-        let (mut memory, mut out, mut case) = (Kept::new(step.memory()), Vec::new(), CaseRows::default());
+        let (mut memory, mut out, mut case) = (StateMemory::new(step.memory()), Vec::new(), CaseRows::default());
         for (t, (&time, values)) in knots.times.iter().zip(knots.values.chunks_exact(self.width)).enumerate() {
             let full = step.push(memory.share(), ncde_runtime::layer::Row { time, values, statics: &[] }, &mut out)?;
             if !full {

@@ -127,7 +127,7 @@ fn bounds(model: &Model) -> Result<Vec<(String, LipBound)>, Failure> {
     let mut nodes = Vec::new();
     resolved.visit(&mut |node| nodes.push(node));
     let bound = |node: &Node<'_>| -> Result<Option<(String, LipBound)>, Failure> {
-        let mut weights = node.values(|weight| Ok(values.get(weight.name.as_str()).copied().unwrap_or_default().to_vec()))?;
+        let mut weights = node.values(|name, _| Ok(values.get(name).copied().unwrap_or_default().to_vec()))?;
         Ok(node.spec.layer().lip_bound(&node.input, &mut weights)?.map(|bound| (node.place.clone(), bound)))
     };
     nodes.into_iter().filter_map(|node| bound(node).transpose()).collect()

@@ -10,8 +10,8 @@ use ncde_runtime::random::Stream;
 use num_traits::Float;
 use rayon::prelude::*;
 
-use super::{Adam, DenseOps, Error, Factor, NormGradients, Seen, Updated};
-use crate::operation::{self, dispatch, tensor};
+use super::{Adam, DenseOps, Error, Factor, Seen, Updated};
+use crate::operation::{self, Gradients, dispatch, tensor};
 
 /// About how many numbers one task takes.
 const TASK: usize = 1 << 14;
@@ -34,7 +34,7 @@ impl DenseOps for Flex {
         weight: FlexTensor,
         gradient: FlexTensor,
         [dx, dw, db]: [bool; 3],
-    ) -> Result<[Option<FlexTensor>; 3], Error> {
+    ) -> Result<Gradients<Self, 3>, Error> {
         let db = if db { Some(dispatch!(gradient, sum_rows(&gradient))?) } else { None };
         let dx = dx.then(|| Self::float_matmul(gradient.clone(), Self::float_transpose(weight)));
         Ok([dx, dw.then(|| Self::float_matmul(Self::float_transpose(x), gradient)), db])
@@ -52,7 +52,7 @@ impl DenseOps for Flex {
         dispatch!(x, norm(&x, affine.as_ref()))
     }
 
-    fn norm_rows_backward(x: FlexTensor, gain: Option<FlexTensor>, gradient: FlexTensor) -> Result<NormGradients<Self>, Error> {
+    fn norm_rows_backward(x: FlexTensor, gain: Option<FlexTensor>, gradient: FlexTensor) -> Result<Gradients<Self, 3>, Error> {
         dispatch!(x, norm_backward(&x, gain.as_ref(), &gradient))
     }
 
@@ -193,11 +193,7 @@ fn norm<T: Real>(x: &FlexTensor, affine: Option<&[FlexTensor; 2]>) -> Result<Fle
     Ok(tensor(out, x.shape()))
 }
 
-fn norm_backward<T: Real>(
-    x: &FlexTensor,
-    gain: Option<&FlexTensor>,
-    gradient: &FlexTensor,
-) -> Result<NormGradients<Flex>, Error> {
+fn norm_backward<T: Real>(x: &FlexTensor, gain: Option<&FlexTensor>, gradient: &FlexTensor) -> Result<Gradients<Flex, 3>, Error> {
     let (x, gradient, gain) = (x.to_contiguous(), gradient.to_contiguous(), gain.map(FlexTensor::to_contiguous));
     let (width, values, dy) = (width(&x), slice::<T>(&x)?, slice::<T>(&gradient)?);
     let gain = gain.as_ref().map(slice::<T>).transpose()?;
@@ -215,7 +211,7 @@ fn norm_backward<T: Real>(
             dx.iter_mut().zip(x).for_each(|(dx, &x)| *dx = factor * (*dx - sum - z(x) * along));
         }
     });
-    let affine = gain.map(|_| {
+    let of_affine = gain.map(|_| {
         let (mut gains, mut offsets) = (vec![T::zero(); width], vec![T::zero(); width]);
         for (dy, x) in dy.chunks_exact(width).zip(values.chunks_exact(width)) {
             let (mean, factor) = LayerNorm::moments(x);
@@ -226,11 +222,12 @@ fn norm_backward<T: Real>(
         }
         [tensor(gains, [width]), tensor(offsets, [width])]
     });
-    Ok(NormGradients { x: tensor(out, x.shape()), affine })
+    let [gain, offset] = of_affine.map_or([None, None], |pair| pair.map(Some));
+    Ok([Some(tensor(out, x.shape())), gain, offset])
 }
 
 fn scale<T: Real>(x: &FlexTensor, shift: Option<&FlexTensor>, factor: &FlexTensor) -> Result<FlexTensor, Error> {
-    let [shift, factor] = [shift, Some(factor)].map(|own| own.map(FlexTensor::to_contiguous));
+    let [shift, factor] = [shift, Some(factor)].map(|column| column.map(FlexTensor::to_contiguous));
     let shift = shift.as_ref().map(slice::<T>).transpose()?;
     let factor = factor.as_ref().map(slice::<T>).transpose()?.unwrap_or_default();
     each_row::<T>(x, 0, None, |x, y| {
@@ -307,11 +304,11 @@ fn share<T: Real>(length: usize) -> T {
 
 fn drop_out<T: Real>(x: &FlexTensor, stream: Stream, rate: f64) -> Result<FlexTensor, Error> {
     let x = x.to_contiguous();
-    let kept = T::from(1.0 / (1.0 - rate)).unwrap_or_else(T::nan);
+    let scale = T::from(1.0 / (1.0 - rate)).unwrap_or_else(T::nan);
     let mut out = slice::<T>(&x)?.to_vec();
     by_rows(&mut out, 1, |first, chunk| {
         for (i, x) in (first as u64..).zip(chunk) {
-            *x = if stream.uniform(i) < rate { T::zero() } else { *x * kept };
+            *x = if stream.uniform(i) < rate { T::zero() } else { *x * scale };
         }
     });
     Ok(tensor(out, x.shape()))
@@ -321,8 +318,9 @@ fn drop_out<T: Real>(x: &FlexTensor, stream: Stream, rate: f64) -> Result<FlexTe
 fn tokens_of<T: Real>(tokens: &FlexTensor, vocabulary: usize) -> Result<Vec<usize>, Error> {
     let tokens = tokens.to_contiguous();
     let whole = |&token: &T| -> Result<usize, Error> {
-        let own = num_traits::ToPrimitive::to_usize(&token).filter(|&own| own < vocabulary && T::from(own) == Some(token));
-        own.ok_or_else(|| Error::Token { seen: token.elem(), vocabulary })
+        let index =
+            num_traits::ToPrimitive::to_usize(&token).filter(|&index| index < vocabulary && T::from(index) == Some(token));
+        index.ok_or_else(|| Error::Token { seen: token.elem(), vocabulary })
     };
     slice::<T>(&tokens)?.iter().map(whole).collect()
 }
@@ -368,12 +366,12 @@ fn class_loss<T: Real>(
     let rows = losses.par_iter_mut().zip(gradient.par_chunks_exact_mut(width)).zip(labels.par_iter().zip(w));
     rows.with_min_len((TASK / width).max(1)).for_each(|((loss, z), (&label, &w))| {
         let most = z.iter().fold(T::neg_infinity(), |most, &z| most.max(z));
-        let own = z[label] - most;
+        let below_most = z[label] - most;
         z.iter_mut().for_each(|z| *z = (*z - most).exp());
         let sum = z.iter().fold(T::zero(), |sum, &z| sum + z);
         let p = z[label] / sum;
         // Without a floor a small probability is not rounded to 0 on the way to its logarithm.
-        let (ln, along) = if floor > T::zero() { ((p + floor).ln(), w * p / (p + floor)) } else { (own - sum.ln(), w) };
+        let (ln, along) = if floor > T::zero() { ((p + floor).ln(), w * p / (p + floor)) } else { (below_most - sum.ln(), w) };
         *loss = T::zero() - share * w * ln;
         z.iter_mut().for_each(|z| *z = share * (*z / sum * along));
         z[label] = share * (p * along - along);

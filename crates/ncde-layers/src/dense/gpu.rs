@@ -8,9 +8,9 @@ use ncde_gpu::{Activation, AdamConstants, Matrix, RowsOf};
 use ncde_runtime::layer::{Function, NORM_EPSILON};
 use ncde_runtime::random::Stream;
 
-use super::{Adam, DenseOps, Error, Factor, NormGradients, Seen, Updated};
+use super::{Adam, DenseOps, Error, Factor, Seen, Updated};
 use crate::gpu::{OnGpu, activation, buffer, gpu, of_buffer};
-use crate::operation::{primitive, public};
+use crate::operation::{Gradients, primitive, public};
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> {
     fn affine(x: CubeTensor<R>, weight: CubeTensor<R>, bias: Option<CubeTensor<R>>) -> Result<CubeTensor<R>, Error> {
@@ -25,7 +25,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
         weight: CubeTensor<R>,
         gradient: CubeTensor<R>,
         [dx, dw, db]: [bool; 3],
-    ) -> Result<[Option<CubeTensor<R>>; 3], Error> {
+    ) -> Result<Gradients<Self, 3>, Error> {
         let (x, weight, dy) = (buffer(x), buffer(weight), buffer(gradient));
         let gpu = gpu(&x);
         let dx = dx.then(|| gpu.product(matrix(&dy), matrix(&weight).transposed(), None)).transpose()?;
@@ -35,7 +35,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
             (true, false) => [Some(gpu.product(of_weights.0, of_weights.1, None)?), None],
             (false, _) => [None, db.then(|| gpu.sum_rows(rows(&dy))).transpose()?],
         };
-        let tensor = |own: Option<Handle>, shape: Shape| own.map(|own| of_buffer(&x, shape, own));
+        let tensor = |handle: Option<Handle>, shape: Shape| handle.map(|handle| of_buffer(&x, shape, handle));
         Ok([tensor(dx, x.shape()), tensor(dw, weight.shape()), tensor(db, Shape::from([width(&dy)]))])
     }
 
@@ -60,21 +60,21 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
         x: CubeTensor<R>,
         gain: Option<CubeTensor<R>>,
         gradient: CubeTensor<R>,
-    ) -> Result<NormGradients<Self>, Error> {
+    ) -> Result<Gradients<Self, 3>, Error> {
         let (x, dy, gain) = (buffer(x), buffer(gradient), gain.map(buffer));
         let of_gain = gain.as_ref().map(|gain| &gain.handle);
         let (dx, rest) = gpu(&x).norm_backward(rows(&x), of_gain, &dy.handle, NORM_EPSILON)?;
         let width = width(&x);
-        let affine = rest.map(|rest| {
+        let [gain, offset] = rest.map_or([None, None], |rest| {
             let both: Tensor<Self, 2> = public(of_buffer(&x, [2, width], rest));
-            [0, 1].map(|i| primitive(both.clone().narrow(0, i, 1).reshape([width])))
+            [0, 1].map(|i| Some(primitive(both.clone().narrow(0, i, 1).reshape([width]))))
         });
-        Ok(NormGradients { x: of_buffer(&x, x.shape(), dx), affine })
+        Ok([Some(of_buffer(&x, x.shape(), dx)), gain, offset])
     }
 
     fn scale_columns(x: CubeTensor<R>, shift: Option<CubeTensor<R>>, factor: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
         let (x, shift, factor) = (buffer(x), shift.map(buffer), buffer(factor));
-        let out = gpu(&x).scale_columns(rows(&x), shift.as_ref().map(|own| &own.handle), &factor.handle)?;
+        let out = gpu(&x).scale_columns(rows(&x), shift.as_ref().map(|shift| &shift.handle), &factor.handle)?;
         Ok(of_buffer(&x, x.shape(), out))
     }
 
@@ -155,7 +155,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
     fn outcome(loss: CubeTensor<R>, gradients: &[CubeTensor<R>], most: f64) -> Result<(Seen, Factor<Self>), Error> {
         let loss = buffer(loss);
         let gradients: Vec<CubeTensor<R>> = gradients.iter().cloned().map(buffer).collect();
-        let of: Vec<_> = gradients.iter().map(|own| (&own.handle, own.shape().num_elements())).collect();
+        let of: Vec<_> = gradients.iter().map(|gradient| (&gradient.handle, gradient.shape().num_elements())).collect();
         let gpu = gpu(&loss);
         let limit = gpu.limit(&loss.handle, &of, most);
         let on_its_way = gpu.later(&limit);
@@ -168,7 +168,7 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
 
     fn update(adam: Adam, factor: &Factor<Self>, old: Vec<(Updated<Self>, CubeTensor<R>)>) -> Result<Vec<Updated<Self>>, Error> {
         let old: Vec<[CubeTensor<R>; 4]> = old.into_iter().map(|([w, m, v], g)| [w, m, v, g].map(buffer)).collect();
-        let Some(like) = old.first().map(|own| own[0].clone()) else { return Ok(Vec::new()) };
+        let Some(like) = old.first().map(|tensors| tensors[0].clone()) else { return Ok(Vec::new()) };
         let [b1, b2] = Adam::BETA;
         let corrected = |beta: f64| 1.0 / (1.0 - beta.powi(i32::try_from(adam.step).unwrap_or(i32::MAX)));
         let with = AdamConstants {
@@ -179,14 +179,14 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> DenseOps for OnGpu<R, I, B> 
             epsilon: Adam::EPSILON,
         };
         let handles: Vec<_> =
-            old.iter().map(|own| (own.each_ref().map(|own| &own.handle), own[0].shape().num_elements())).collect();
+            old.iter().map(|all| (all.each_ref().map(|tensor| &tensor.handle), all[0].shape().num_elements())).collect();
         let gpu = gpu(&like);
         let limit = match factor {
             Factor::Number(factor) => gpu.put(&[*factor as f32]),
             Factor::OnDevice(limit) => limit.handle.clone(),
         };
         let new = gpu.adam(with, &limit, &handles)?;
-        let tensors = |(new, old): ([Handle; 3], &[CubeTensor<R>; 4])| new.map(|own| of_buffer(&like, old[0].shape(), own));
+        let tensors = |(new, old): ([Handle; 3], &[CubeTensor<R>; 4])| new.map(|handle| of_buffer(&like, old[0].shape(), handle));
         Ok(new.into_iter().zip(&old).map(tensors).collect())
     }
 }
@@ -220,6 +220,6 @@ fn with_width<R: CubeRuntime>(x: &CubeTensor<R>, width: usize) -> Shape {
 fn named(function: Function) -> Activation {
     match function {
         Function::Glu => Activation::Glu,
-        Function::Each(own) => activation(own),
+        Function::Each(pointwise) => activation(pointwise),
     }
 }

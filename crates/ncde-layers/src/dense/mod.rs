@@ -11,6 +11,8 @@
 //!
 //! Burn's CPU backend walks element by element through anything that is spread along an axis, and takes a pass for each operation of a formula;
 //! here a row is a slice.
+//!
+//! All functions refuse tensors of another number type than f32 (and f64, with the feature `f64`).
 
 mod autodiff;
 mod flex;
@@ -23,7 +25,7 @@ use ncde_runtime::layer::Function;
 use ncde_runtime::random::Stream;
 
 pub use crate::operation::Error;
-pub use ops::{Adam, DenseOps, Factor, NormGradients, Seen, Updated};
+pub use ops::{Adam, DenseOps, Factor, Seen, Updated};
 
 use crate::operation::{primitive, public};
 
@@ -31,9 +33,6 @@ use crate::operation::{primitive, public};
 ///
 /// # Shapes
 /// `x`: `[batch, places, inputs]`, `weight`: `[inputs, outputs]`, `bias`: `[outputs]`, to `[batch, places, outputs]`.
-///
-/// # Errors
-/// If the tensors have another number type than f32 (and f64, with the feature `f64`).
 pub fn affine<B: DenseOps>(x: Tensor<B, 3>, weight: Tensor<B, 2>, bias: Tensor<B, 1>) -> Result<Tensor<B, 3>, Error> {
     let ([batch, places, inputs], [_, outputs]) = (x.dims(), weight.dims());
     let rows = x.reshape([batch * places, inputs]);
@@ -42,17 +41,11 @@ pub fn affine<B: DenseOps>(x: Tensor<B, 3>, weight: Tensor<B, 2>, bias: Tensor<B
 }
 
 /// `x W` for rows `[rows, inputs]`.
-///
-/// # Errors
-/// As for [`affine`].
 pub fn product<B: DenseOps>(x: Tensor<B, 2>, weight: Tensor<B, 2>) -> Result<Tensor<B, 2>, Error> {
     B::affine(primitive(x), primitive(weight), None).map(public)
 }
 
 /// Each number with probability `1 - rate`, times `1 / (1 - rate)`, else 0; number `i` by place `i` of the stream.
-///
-/// # Errors
-/// As for [`affine`].
 pub fn dropout<B: DenseOps>(x: Tensor<B, 3>, stream: Stream, rate: f64) -> Result<Tensor<B, 3>, Error> {
     B::dropout(primitive(x), stream, rate).map(public)
 }
@@ -63,7 +56,7 @@ pub fn dropout<B: DenseOps>(x: Tensor<B, 3>, stream: Stream, rate: f64) -> Resul
 /// `tokens`: `[batch, places]`, `table`: `[vocabulary, width]`, to `[batch, places, width]`.
 ///
 /// # Errors
-/// As for [`affine`], or if the table does not have a token; a device that cannot say so makes its row not a number.
+/// Also if the table does not have a token; a device that cannot say so makes its row not a number.
 pub fn lookup<B: DenseOps>(tokens: Tensor<B, 2>, table: Tensor<B, 2>) -> Result<Tensor<B, 3>, Error> {
     let ([batch, places], [_, width]) = (tokens.dims(), table.dims());
     let rows: Tensor<B, 2> = public(B::lookup(primitive(tokens.reshape([batch * places])), primitive(table))?);
@@ -71,9 +64,6 @@ pub fn lookup<B: DenseOps>(tokens: Tensor<B, 2>, table: Tensor<B, 2>) -> Result<
 }
 
 /// A function of every row.
-///
-/// # Errors
-/// As for [`affine`].
 pub fn activation<B: DenseOps>(function: Function, x: Tensor<B, 3>) -> Result<Tensor<B, 3>, Error> {
     B::activation(function, primitive(x)).map(public)
 }
@@ -82,9 +72,6 @@ pub fn activation<B: DenseOps>(function: Function, x: Tensor<B, 3>) -> Result<Te
 ///
 /// # Shapes
 /// `x`: `[batch, places, width]`, `affine`: two of `[width]`.
-///
-/// # Errors
-/// As for [`affine`].
 pub fn layer_norm<B: DenseOps>(x: Tensor<B, 3>, affine: Option<[Tensor<B, 1>; 2]>) -> Result<Tensor<B, 3>, Error> {
     B::norm_rows(primitive(x), affine.map(|pair| pair.map(primitive))).map(public)
 }
@@ -93,9 +80,6 @@ pub fn layer_norm<B: DenseOps>(x: Tensor<B, 3>, affine: Option<[Tensor<B, 1>; 2]
 ///
 /// # Shapes
 /// `x`: `[batch, places, width]`, `lengths`: `batch` numbers from 1 to `places`, to `[batch, 1, width]`.
-///
-/// # Errors
-/// As for [`affine`].
 pub fn mean_rows<B: DenseOps>(x: Tensor<B, 3>, lengths: &[usize]) -> Result<Tensor<B, 3>, Error> {
     B::mean_rows(primitive(x), lengths).map(public)
 }
@@ -106,7 +90,7 @@ pub fn mean_rows<B: DenseOps>(x: Tensor<B, 3>, lengths: &[usize]) -> Result<Tens
 /// `z`: `[batch, places, classes]`, `labels` and `weights`: `[batch places]`, to `[1]`.
 ///
 /// # Errors
-/// As for [`affine`], or if a label is none of the classes; a device that cannot say so makes the loss not a number.
+/// Also if a label is none of the classes; a device that cannot say so makes the loss not a number.
 pub fn class_loss<B: DenseOps>(
     z: Tensor<B, 3>,
     labels: Tensor<B, 1>,
@@ -122,9 +106,6 @@ pub fn class_loss<B: DenseOps>(
 ///
 /// # Shapes
 /// `x`: `[batch, places, width]`, `shift` and `factor`: `[width]`.
-///
-/// # Errors
-/// As for [`affine`].
 pub fn scale_columns<B: DenseOps>(
     x: Tensor<B, 3>,
     shift: Option<Tensor<B, 1>>,
@@ -137,9 +118,6 @@ pub fn scale_columns<B: DenseOps>(
 ///
 /// # Shapes
 /// `[batch, places, width]` to `[batch, count, width]`.
-///
-/// # Errors
-/// As for [`affine`].
 pub fn some_rows<B: DenseOps>(x: Tensor<B, 3>, first: usize, count: usize) -> Result<Tensor<B, 3>, Error> {
     if x.dims()[1] == count { Ok(x) } else { B::some_rows(primitive(x), first, count).map(public) }
 }
@@ -148,17 +126,11 @@ pub fn some_rows<B: DenseOps>(x: Tensor<B, 3>, first: usize, count: usize) -> Re
 ///
 /// # Shapes
 /// `first`: `[batch, 1, width]`, `rows`: `[batch, places, width]`, to `[batch, 1 + places, width]`.
-///
-/// # Errors
-/// As for [`affine`].
 pub fn join_rows<B: DenseOps>(first: Tensor<B, 3>, rows: Tensor<B, 3>) -> Result<Tensor<B, 3>, Error> {
     B::join_rows(primitive(first), primitive(rows)).map(public)
 }
 
 /// `factor x`, with the number `ahead` as a column before it, where there is one.
-///
-/// # Errors
-/// As for [`affine`].
 pub fn scaled<B: DenseOps>(x: Tensor<B, 3>, factor: f64, ahead: Option<f64>) -> Result<Tensor<B, 3>, Error> {
     B::scaled(primitive(x), factor, ahead).map(public)
 }

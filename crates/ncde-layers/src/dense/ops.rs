@@ -7,16 +7,7 @@ use ncde_runtime::layer::Function;
 use ncde_runtime::random::Stream;
 
 use super::Error;
-use crate::operation::{primitive, public};
-
-/// The gradients of a layer norm.
-#[derive(Debug, Clone)]
-pub struct NormGradients<B: Backend> {
-    /// In the rows.
-    pub x: FloatTensor<B>,
-    /// In gain and offset, where there are some.
-    pub affine: Option<[FloatTensor<B>; 2]>,
-}
+use crate::operation::{Gradients, primitive, public};
 
 /// The constants of one update by Adam.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,11 +57,12 @@ impl std::fmt::Debug for Seen {
 pub type Updated<B> = [FloatTensor<B>; 3];
 
 /// A backend with kernels for dense layers on rows, `[..., width]`.
+///
+/// # Errors
+/// Every operation fails if the type has no kernel. A backend that differentiates refuses the reverse passes: they are not themselves differentiable.
+#[expect(unused_variables, reason = "a backend whose reverse passes are not differentiable has none: it refuses")]
 pub trait DenseOps: Backend {
     /// `x W + b` for rows `[rows, inputs]`, or `x W`.
-    ///
-    /// # Errors
-    /// If the type has no kernel.
     fn affine(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -78,52 +70,40 @@ pub trait DenseOps: Backend {
     ) -> Result<FloatTensor<Self>, Error>;
 
     /// The gradients in `x`, `W` and `b`, those that are wanted: `dy W^T`, `x^T dy`, and the sum of the rows of `dy`.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn affine_backward(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
         wanted: [bool; 3],
-    ) -> Result<[Option<FloatTensor<Self>>; 3], Error>;
+    ) -> Result<Gradients<Self, 3>, Error> {
+        Err(Error::SecondOrder)
+    }
 
     /// A function of every row.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn activation(function: Function, x: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error>;
 
     /// The gradient in `x`.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn activation_backward(
         function: Function,
         x: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
-    ) -> Result<FloatTensor<Self>, Error>;
+    ) -> Result<FloatTensor<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
 
     /// Every row with mean 0 and variance 1, then times a gain and moved by an offset.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn norm_rows(x: FloatTensor<Self>, affine: Option<[FloatTensor<Self>; 2]>) -> Result<FloatTensor<Self>, Error>;
 
-    /// The gradients in `x`, gain and offset.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
+    /// The gradients in `x`, and in gain and offset where there are some.
     fn norm_rows_backward(
         x: FloatTensor<Self>,
         gain: Option<FloatTensor<Self>>,
         gradient: FloatTensor<Self>,
-    ) -> Result<NormGradients<Self>, Error>;
+    ) -> Result<Gradients<Self, 3>, Error> {
+        Err(Error::SecondOrder)
+    }
 
     /// `factor (x - shift)`, column by column, for rows `[batch, places, width]`; without `shift`, `factor x`.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn scale_columns(
         x: FloatTensor<Self>,
         shift: Option<FloatTensor<Self>>,
@@ -131,29 +111,19 @@ pub trait DenseOps: Backend {
     ) -> Result<FloatTensor<Self>, Error>;
 
     /// `factor x` for rows `[batch, places, width]`; with the number `ahead` as a column before them, where there is one.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn scaled(x: FloatTensor<Self>, factor: f64, ahead: Option<f64>) -> Result<FloatTensor<Self>, Error>;
 
     /// The gradient in `x`; `has_ahead` says whether there is a column before those of `x`.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
-    fn scaled_backward(gradient: FloatTensor<Self>, factor: f64, has_ahead: bool) -> Result<FloatTensor<Self>, Error>;
+    fn scaled_backward(gradient: FloatTensor<Self>, factor: f64, has_ahead: bool) -> Result<FloatTensor<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
 
     /// So many rows of each series from `first` on, `[batch, places, width]` to `[batch, count, width]`.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn some_rows(x: FloatTensor<Self>, first: usize, count: usize) -> Result<FloatTensor<Self>, Error> {
         Ok(primitive(public::<Self, 3>(x).narrow(1, first, count)))
     }
 
     /// The gradient in `x`, of so many places: 0 in the other rows.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn some_rows_backward(gradient: FloatTensor<Self>, first: usize, places: usize) -> Result<FloatTensor<Self>, Error> {
         let gradient = public::<Self, 3>(gradient);
         let [batch, count, width] = gradient.dims();
@@ -162,61 +132,42 @@ pub trait DenseOps: Backend {
     }
 
     /// A row before those of each series: `[batch, 1, width]` and `[batch, places, width]` to `[batch, 1 + places, width]`.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn join_rows(first: FloatTensor<Self>, rows: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error> {
         Ok(primitive(Tensor::cat(vec![public::<Self, 3>(first), public(rows)], 1)))
     }
 
     /// The gradients in the first row and in the others.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
-    fn join_rows_backward(gradient: FloatTensor<Self>) -> Result<[FloatTensor<Self>; 2], Error> {
+    fn join_rows_backward(gradient: FloatTensor<Self>) -> Result<Gradients<Self, 2>, Error> {
         let places = gradient.shape()[1];
-        Ok([Self::some_rows(gradient.clone(), 0, 1)?, Self::some_rows(gradient, 1, places - 1)?])
+        Ok([Some(Self::some_rows(gradient.clone(), 0, 1)?), Some(Self::some_rows(gradient, 1, places - 1)?)])
     }
 
     /// The mean over the first `lengths[b]` rows of each series, `[batch, places, width]` to `[batch, 1, width]`.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn mean_rows(x: FloatTensor<Self>, lengths: &[usize]) -> Result<FloatTensor<Self>, Error>;
 
     /// The gradient in `x`, of so many places.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
-    fn mean_rows_backward(gradient: FloatTensor<Self>, lengths: &[usize], places: usize) -> Result<FloatTensor<Self>, Error>;
+    fn mean_rows_backward(gradient: FloatTensor<Self>, lengths: &[usize], places: usize) -> Result<FloatTensor<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
 
     /// Each number with probability `1 - rate`, times `1 / (1 - rate)`, else 0; number `i` by place `i` of the stream.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn dropout(x: FloatTensor<Self>, stream: Stream, rate: f64) -> Result<FloatTensor<Self>, Error>;
 
     /// The row of a table `[vocabulary, width]` for each token, `[rows]` to `[rows, width]`. A token that the table does not have is an error, or its row is not a
     /// number where tokens are out of sight.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn lookup(tokens: FloatTensor<Self>, table: FloatTensor<Self>) -> Result<FloatTensor<Self>, Error>;
 
     /// The gradient in a table of so many rows.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn lookup_backward(
         tokens: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
         vocabulary: usize,
-    ) -> Result<FloatTensor<Self>, Error>;
+    ) -> Result<FloatTensor<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
 
     /// `-share sum w ln(softmax(z)[label] + floor)` over rows `[batch, places, classes]`, and its gradient in `z`; each row has a label and a weight.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine), or if a label is none of the classes; a device that cannot say so makes the loss not a number.
+    /// A label that is none of the classes is an error; a device that cannot say so makes the loss not a number.
     fn class_loss(
         z: FloatTensor<Self>,
         labels: [FloatTensor<Self>; 2],
@@ -225,15 +176,9 @@ pub trait DenseOps: Backend {
     ) -> Result<[FloatTensor<Self>; 2], Error>;
 
     /// The loss and the sum of squares over all gradients; what these are multiplied with so that their norm is at most `most`, with no limit if that is 0.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn outcome(loss: FloatTensor<Self>, gradients: &[FloatTensor<Self>], most: f64) -> Result<(Seen, Factor<Self>), Error>;
 
     /// One update of weights: what each was before it, and its gradient, to what it is after it.
-    ///
-    /// # Errors
-    /// As for [`affine`](Self::affine).
     fn update(
         adam: Adam,
         factor: &Factor<Self>,

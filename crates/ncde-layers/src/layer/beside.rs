@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn_tensor::Tensor;
 use ncde_runtime::layer::{Beside, Signal};
 
-use super::standardise::own_rows;
+use super::standardise::unpadded_rows;
 use super::{Batch, Context, Error, Fitting, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 
@@ -59,7 +59,7 @@ impl<B: LayerBackend> Fitting<B> for MeanSquares {
     fn add(&mut self, rows: &Rows<B>) {
         // The first row of a series is no window; all its coordinates are 0.
         self.count -= rows.places.lengths.len() as f64;
-        for row in own_rows(rows) {
+        for row in unpadded_rows(rows) {
             self.count += 1.0;
             self.squares.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x);
         }

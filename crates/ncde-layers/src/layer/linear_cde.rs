@@ -94,17 +94,17 @@ impl LinearCdeBatch {
     fn flow<B: LayerBackend>(&self, weights: &LayerWeights<'_, B>) -> Result<Flow<B>, Error> {
         let a = weights.weight::<2>("a")?;
         let a = match &self.prepared.contractive {
-            Some(own) => contracting(own, a)?,
+            Some(contractive) => contracting(contractive, a)?,
             None => a,
         };
         let a = a.flatten::<1>(0, 1);
         let b = if self.spec.input == InputTerm::None { None } else { Some(weights.weight::<2>("b")?) };
         let Some(plan) = &self.prepared.plan else {
             // The kernel has entry after entry, and the blocks side by side.
-            let block = self.prepared.commutators.map_or(1, |of| of.block);
+            let block = self.prepared.commutators.map_or(1, |commutators| commutators.block);
             let (channels, blocks) = (self.prepared.field.channels(), self.spec.hidden / block);
-            let mut columns = vec![beside(a.reshape([channels, blocks, block * block]))];
-            columns.extend(b.map(|b| beside(b.reshape([channels, blocks, block]))));
+            let mut columns = vec![side_by_side(a.reshape([channels, blocks, block * block]))];
+            columns.extend(b.map(|b| side_by_side(b.reshape([channels, blocks, block]))));
             let all = Tensor::cat(columns, 1);
             let count = all.shape().num_elements();
             return Ok(Flow { a: all.reshape([count]), vectors: None });
@@ -137,7 +137,7 @@ impl LinearCdeBatch {
         let (lambda, mu) = (clear(moves.lambda), moves.mu.map(clear));
         let [batch, steps, _] = lambda.dims();
         let (a, coefficients, affine) = match self.prepared.commutators {
-            Some(of) => self.generators_of(of, flow, lambda)?,
+            Some(commutators) => self.generators_of(commutators, flow, lambda)?,
             None => {
                 let affine = match (&flow.vectors, mu) {
                     (Some(vectors), Some(mu)) => {
@@ -168,20 +168,21 @@ impl LinearCdeBatch {
     #[expect(clippy::type_complexity, reason = "the arguments of the recurrence")]
     fn generators_of<B: LayerBackend>(
         &self,
-        of: Commutators,
+        commutators: Commutators,
         flow: &Flow<B>,
         increments: Tensor<B, 3>,
     ) -> Result<(Tensor<B, 1>, Tensor<B, 3>, Option<Tensor<B, 4>>), Error> {
         let ([batch, windows, _], channels) = (increments.dims(), self.prepared.field.channels());
         let (count, numbers, hidden) = (batch * windows, self.prepared.field.channel(0).len(), self.spec.hidden);
         let row = flow.a.dims()[0] / channels;
-        let each = dense::product(increments.reshape([count * of.steps, channels]), flow.a.clone().reshape([channels, row]))?;
-        let made = generators(of, each.reshape([count, of.steps, row]))?;
-        let units = LinearCde::units(of.block, numbers);
+        let matrices =
+            dense::product(increments.reshape([count * commutators.steps, channels]), flow.a.clone().reshape([channels, row]))?;
+        let made = generators(commutators, matrices.reshape([count, commutators.steps, row]))?;
+        let units = LinearCde::units(commutators.block, numbers);
         let units = Tensor::<B, 1>::from_data(TensorData::new(units, [numbers * numbers]), &flow.a.device());
-        let affine = of.vectors.then(|| {
-            let beta = made.clone().narrow(1, numbers, hidden).reshape([count, of.block, hidden / of.block]);
-            beside(beta).reshape([batch, windows, 1, hidden])
+        let affine = commutators.vectors.then(|| {
+            let beta = made.clone().narrow(1, numbers, hidden).reshape([count, commutators.block, hidden / commutators.block]);
+            side_by_side(beta).reshape([batch, windows, 1, hidden])
         });
         let lambda = made.narrow(1, 0, numbers).reshape([batch, windows, numbers]);
         Ok((units.cast(flow.a.dtype()), lambda, affine))
@@ -225,28 +226,28 @@ fn spread<B: Backend>(column: Tensor<B, 3>, like: &Tensor<B, 3>) -> Tensor<B, 3>
 }
 
 /// `[n, x, y]` to `[n, y x]`.
-fn beside<B: Backend>(numbers: Tensor<B, 3>) -> Tensor<B, 2> {
+fn side_by_side<B: Backend>(numbers: Tensor<B, 3>) -> Tensor<B, 2> {
     numbers.swap_dims(1, 2).flatten(1, 2)
 }
 
 /// The matrices of free weights `[channels, parameters]`, as [`Contractive::matrices`].
-fn contracting<B: LayerBackend>(own: &Contractive, a: Tensor<B, 2>) -> Result<Tensor<B, 2>, Error> {
+fn contracting<B: LayerBackend>(contractive: &Contractive, a: Tensor<B, 2>) -> Result<Tensor<B, 2>, Error> {
     let ([channels, count], device, dtype) = (a.dims(), a.device(), a.dtype());
     let mask =
         |values: Vec<f32>| Tensor::<B, 1>::from_data(TensorData::new(values, [count]), &device).cast(dtype).unsqueeze::<2>();
     let transposed = |m: Tensor<B, 2>| {
-        let places = integers(own.transposed().iter().map(|&place| place as i64).collect(), &device);
+        let places = integers(contractive.transposed().iter().map(|&place| place as i64).collect(), &device);
         m.select(1, places)
     };
     let time = a.clone().narrow(0, 0, 1);
-    let upper = time.clone() * mask(own.where_below(|below| below < 0));
-    let lower = time * mask(own.where_below(|below| below >= 0));
-    let squares = own.runs().iter().map(|(b, places)| {
+    let upper = time.clone() * mask(contractive.where_below(|below| below < 0));
+    let lower = time * mask(contractive.where_below(|below| below >= 0));
+    let squares = contractive.runs().iter().map(|(b, places)| {
         let l = lower.clone().narrow(1, places.start, places.len());
         Ok(gram(l.reshape([places.len() / (b * b), *b, *b]))?.reshape([1, places.len()]))
     });
     let squares = squares.collect::<Result<Vec<Tensor<B, 2>>, Error>>()?;
-    let rates = mask(own.where_below(|below| below == 0)) * own.rate();
+    let rates = mask(contractive.where_below(|below| below == 0)) * contractive.rate();
     let time = upper.clone() - transposed(upper) - Tensor::cat(squares, 1) - rates;
     if channels == 1 {
         return Ok(time);
@@ -259,8 +260,8 @@ fn contracting<B: LayerBackend>(own: &Contractive, a: Tensor<B, 2>) -> Result<Te
 fn gram<B: LayerBackend>(l: Tensor<B, 3>) -> Result<Tensor<B, 3>, Error> {
     let [blocks, b, _] = l.dims();
     if blocks == 1 {
-        let own = l.reshape([b, b]);
-        return Ok(dense::product(own.clone(), own.transpose())?.unsqueeze());
+        let l = l.reshape([b, b]);
+        return Ok(dense::product(l.clone(), l.transpose())?.unsqueeze());
     }
     let pairs: Tensor<B, 4> = l.clone().unsqueeze_dim::<4>(2) * l.unsqueeze_dim::<4>(1);
     Ok(pairs.sum_dim(3).squeeze_dim(3))
@@ -301,21 +302,19 @@ impl<B: LayerBackend> Batch<B> for LinearCdeBatch {
         };
         let Some((branches, from)) = rows.branches(&states) else { return Ok(rows.with(states)) };
         let [_, count, width] = branches.dims();
-        let each = |x: Tensor<B, 3>| {
+        let single_rows = |x: Tensor<B, 3>| {
             let width = x.dims()[2];
             x.reshape([batch * count, 1, width])
         };
-        let before = back.then(|| rows.branches(&rows.trunk()).map(|(_, before)| each(before))).flatten();
-        let dt = spans.map(|spans| each(spans.narrow(1, length - 1, count)));
+        let before = back.then(|| rows.branches(&rows.trunk()).map(|(_, before)| single_rows(before))).flatten();
+        let dt = spans.map(|spans| single_rows(spans.narrow(1, length - 1, count)));
         let moves = self.moves(branches.reshape([batch * count, 1, width]), before, dt)?;
-        let ends = self.run(&flow, each(from), moves, &vec![1; batch * count])?;
+        let ends = self.run(&flow, single_rows(from), moves, &vec![1; batch * count])?;
         Ok(rows.with(Tensor::cat(vec![states, ends.reshape([batch, count, self.spec.hidden])], 1)))
     }
 
     fn penalty(&self, weights: &LayerWeights<'_, B>, norm: FieldNorm) -> Option<Tensor<B, 1>> {
         let squares = weights.weight::<2>("a").ok()?.square().sum_dim(1).squeeze_dim::<1>(1);
-        let squares = if norm == FieldNorm::Frobenius { squares.sum() } else { squares };
-        // The square root has no slope at 0; a number that f32 still holds gives it one.
-        Some((squares + 1e-30).sqrt().mean())
+        Some(norm.of_squares(squares))
     }
 }

@@ -88,6 +88,15 @@ pub enum FieldNorm {
     Frobenius,
 }
 
+impl FieldNorm {
+    /// The norm of a field from the sums of squares of its channels.
+    fn of_squares<B: Backend>(self, channels: Tensor<B, 1>) -> Tensor<B, 1> {
+        let squares = if self == Self::Frobenius { channels.sum() } else { channels };
+        // The square root has no slope at 0; a number that f32 still holds gives it one.
+        (squares + 1e-30).sqrt().mean()
+    }
+}
+
 /// A layer on a batch of series.
 pub trait Batch<B: LayerBackend>: Debug + Send + Sync {
     /// The rows it hands on.
@@ -106,11 +115,14 @@ pub trait Batch<B: LayerBackend>: Debug + Send + Sync {
         None
     }
 
-    /// A weight that is the largest value seen in the rows it hands on, once it is trained.
-    fn largest(&self, _output: &Rows<B>) -> Option<(&'static str, f64)> {
+    /// A weight that becomes, once the layer is trained, the largest size of the rows it hands on.
+    fn measured(&self) -> Option<Measure<B>> {
         None
     }
 }
+
+/// The name of a weight, and how the size of rows is measured whose largest it becomes.
+pub type Measure<B> = (&'static str, fn(&Rows<B>) -> f64);
 
 /// Fits weights to rows, one batch after the other.
 pub trait Fitting<B: Backend> {
@@ -153,6 +165,7 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
 }
 
 /// What can go wrong.
+#[expect(missing_docs, reason = "the message says what each field is")]
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -166,30 +179,18 @@ pub enum Error {
 
     /// A tensor of the wrong shape.
     #[error("{operation}: {what} has {seen}, but {wanted} is needed")]
-    Shape {
-        /// What was computed.
-        operation: &'static str,
-        /// Which tensor.
-        what: &'static str,
-        /// Its size.
-        seen: String,
-        /// The size it should have.
-        wanted: String,
-    },
+    Shape { operation: &'static str, what: &'static str, seen: String, wanted: String },
 
     /// A trained weight to which no gradient came.
     #[error(
         "weight `{name}` has no gradient: another thread differentiates at the same time, or the layer does not use it; take `ncde_layers::graph::lock` \
          around each pass forward and back"
     )]
-    NoGradient {
-        /// Its name.
-        name: String,
-    },
+    NoGradient { name: String },
 }
 
 impl Error {
-    /// Whether a state overflowed.
+    /// Whether a state or a gradient overflowed.
     pub fn is_overflow(&self) -> bool {
         match self {
             Self::Operation(operation::Error::Kernel(kernel)) => ncde_runtime::Error::Kernel(kernel.clone()).is_overflow(),

@@ -1,5 +1,6 @@
 //! A list of layers with its weights: `f_n(... f_2(f_1(x)) ...)`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use burn_tensor::backend::AutodiffBackend;
@@ -8,10 +9,12 @@ use ncde_runtime::layer::{LayerList, Resolved, Signal, Values, Weight};
 use ncde_runtime::{LayerSpec, NamedWeight};
 
 use super::{Batch, Context, Error, FieldNorm, Fitting, LayerBackend, Rows, batch, foreign};
-use ncde_runtime::random::Stream;
 
 /// Takes a batch of training data.
 pub type Visit<'a, B> = &'a mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>;
+
+/// Is shown the rows that a layer hands on.
+type Watch<'a, B> = &'a mut dyn FnMut(&Placed<B>, &Rows<B>);
 
 /// Layers one after the other.
 #[derive(Debug)]
@@ -23,19 +26,19 @@ struct BatchChain<B: LayerBackend> {
 #[derive(Debug)]
 struct Placed<B: LayerBackend> {
     layer: Box<dyn Batch<B>>,
-    /// Its own weights, in order; those of the lists of layers inside it follow.
+    /// Its weights by their names in the layer, those of layers inside it aside.
     weights: Vec<Weight>,
+    /// The index of the first of them among all tensors of the network.
+    first: usize,
     inside: Vec<BatchChain<B>>,
-    /// How many tensors it and those inside it have.
-    count: usize,
 }
 
-/// What a layer has of its own: its weights, and the layers inside it.
+/// The weights of a layer, and the layers inside it.
 #[derive(Debug)]
 pub struct LayerWeights<'a, B: LayerBackend> {
-    weights: &'a [Weight],
+    placed: &'a Placed<B>,
+    /// All tensors of the network.
     tensors: &'a [Tensor<B, 1>],
-    inside: &'a [BatchChain<B>],
 }
 
 impl<B: LayerBackend> LayerWeights<'_, B> {
@@ -44,25 +47,20 @@ impl<B: LayerBackend> LayerWeights<'_, B> {
     /// # Errors
     /// If there is none of that name.
     pub fn weight<const D: usize>(&self, name: &str) -> Result<Tensor<B, D>, Error> {
-        let found = self.weights.iter().zip(self.tensors).find(|(weight, _)| weight.name == name);
-        match found {
-            Some((weight, tensor)) => {
-                let shape: [usize; D] = std::array::from_fn(|i| weight.shape.get(i).copied().unwrap_or(1));
-                Ok(tensor.clone().reshape(shape))
-            }
-            None => Err(ncde_runtime::Error::State(format!("there is no weight `{name}`")).into()),
-        }
+        let Some(i) = self.placed.index_of(name) else {
+            return Err(ncde_runtime::Error::State(format!("there is no weight `{name}`")).into());
+        };
+        let weight = &self.placed.weights[i - self.placed.first];
+        let shape: [usize; D] = std::array::from_fn(|i| weight.shape.get(i).copied().unwrap_or(1));
+        Ok(self.tensors[i].clone().reshape(shape))
     }
 
     /// What the layers inside make of rows, one list after the other.
     ///
     /// # Errors
     /// If one of them fails.
-    pub fn inside(&self, mut rows: Rows<B>, context: &Context<B>) -> Result<Rows<B>, Error> {
-        for (list, tensors) in lists(self.inside, self.weights, self.tensors) {
-            rows = list.forward(rows, tensors, context, usize::MAX)?;
-        }
-        Ok(rows)
+    pub fn inside(&self, rows: Rows<B>, context: &Context<B>) -> Result<Rows<B>, Error> {
+        self.placed.inside.iter().try_fold(rows, |rows, list| list.forward(rows, self.tensors, context))
     }
 
     /// What each list of layers inside makes of the same rows; each draws random numbers of its own.
@@ -70,83 +68,94 @@ impl<B: LayerBackend> LayerWeights<'_, B> {
     /// # Errors
     /// If one of them fails.
     pub fn each_inside(&self, rows: &Rows<B>, context: &Context<B>) -> Result<Vec<Rows<B>>, Error> {
-        let all = lists(self.inside, self.weights, self.tensors).enumerate();
-        all.map(|(l, (list, tensors))| list.forward(rows.clone(), tensors, &context.child(l), usize::MAX)).collect()
-    }
-}
-
-/// The lists inside a layer with their tensors, which lie behind its own.
-fn lists<'a, B: LayerBackend>(
-    inside: &'a [BatchChain<B>],
-    own: &[Weight],
-    tensors: &'a [Tensor<B, 1>],
-) -> impl Iterator<Item = (&'a BatchChain<B>, &'a [Tensor<B, 1>])> {
-    inside.iter().scan(&tensors[own.len()..], |rest, list| {
-        let (tensors, after) = rest.split_at(list.count());
-        *rest = after;
-        Some((list, tensors))
-    })
-}
-
-impl<B: LayerBackend> BatchChain<B> {
-    /// Layers with the values of all their weights, in order.
-    fn new(layers: &Resolved<'_>, mut values: &[NamedWeight]) -> Result<Self, Error> {
-        let mut all = Vec::with_capacity(layers.nodes.len());
-        for node in &layers.nodes {
-            let (own, mut rest) = values.split_at(node.weights.len());
-            let mut fixed = Values::default();
-            for (weight, own) in node.weights.iter().zip(own).filter(|(weight, _)| !weight.is_trained()) {
-                fixed.insert(node.local(weight), own.values.clone());
-            }
-            let mut inside = Vec::with_capacity(node.inside.len());
-            for list in &node.inside {
-                let (own, after) = rest.split_at(list.count());
-                inside.push(Self::new(list, own)?);
-                rest = after;
-            }
-            let local = |weight: &Weight| Weight { name: node.local(weight).into(), ..weight.clone() };
-            let count = values.len() - rest.len();
-            let layer = batch(node.spec, &node.input, &mut fixed)?;
-            all.push(Placed { layer, weights: node.weights.iter().map(local).collect(), inside, count });
-            values = rest;
-        }
-        Ok(Self { layers: all })
-    }
-
-    /// How many tensors its layers have.
-    fn count(&self) -> usize {
-        self.layers.iter().map(|placed| placed.count).sum()
-    }
-
-    /// Through the first `most` layers.
-    fn forward(
-        &self,
-        mut rows: Rows<B>,
-        mut tensors: &[Tensor<B, 1>],
-        context: &Context<B>,
-        most: usize,
-    ) -> Result<Rows<B>, Error> {
-        for (i, placed) in self.layers.iter().enumerate().take(most) {
-            let (own, rest) = tensors.split_at(placed.count);
-            rows = placed.layer.forward(rows, &placed.own(own), &context.child(i))?;
-            tensors = rest;
-        }
-        Ok(rows)
-    }
-
-    fn penalties(&self, mut tensors: &[Tensor<B, 1>], norm: FieldNorm, all: &mut Vec<Tensor<B, 1>>) {
-        for placed in &self.layers {
-            let (own, rest) = tensors.split_at(placed.count);
-            all.extend(placed.layer.penalty(&placed.own(own), norm));
-            lists(&placed.inside, &placed.weights, own).for_each(|(list, tensors)| list.penalties(tensors, norm, all));
-            tensors = rest;
-        }
+        let lists = self.placed.inside.iter().enumerate();
+        lists.map(|(l, list)| list.forward(rows.clone(), self.tensors, &context.child(l))).collect()
     }
 }
 
 impl<B: LayerBackend> Placed<B> {
-    fn own<'a>(&'a self, tensors: &'a [Tensor<B, 1>]) -> LayerWeights<'a, B> {
-        LayerWeights { weights: &self.weights, tensors, inside: &self.inside }
+    fn forward(&self, rows: Rows<B>, tensors: &[Tensor<B, 1>], context: &Context<B>) -> Result<Rows<B>, Error> {
+        self.layer.forward(rows, &LayerWeights { placed: self, tensors }, context)
+    }
+
+    /// The index of a weight of the layer among all tensors of the network.
+    fn index_of(&self, name: &str) -> Option<usize> {
+        self.weights.iter().position(|weight| weight.name == name).map(|i| self.first + i)
+    }
+}
+
+impl<B: LayerBackend> BatchChain<B> {
+    /// Layers with the values of all weights of the network, in order; `next` is the index of the first that is theirs, and then of the first behind.
+    fn new(layers: &Resolved<'_>, values: &[NamedWeight], next: &mut usize) -> Result<Self, Error> {
+        let mut all = Vec::with_capacity(layers.nodes.len());
+        for node in &layers.nodes {
+            let (first, mut fixed) = (*next, Values::default());
+            for (weight, value) in node.weights.iter().zip(&values[first..]).filter(|(weight, _)| !weight.is_trained()) {
+                fixed.insert(&weight.name, value.values.clone());
+            }
+            *next += node.weights.len();
+            let inside = node.inside.iter().map(|list| Self::new(list, values, next)).collect::<Result<_, _>>()?;
+            let layer = batch(node.spec, &node.input, &mut fixed)?;
+            all.push(Placed { layer, weights: node.weights.clone(), first, inside });
+        }
+        Ok(Self { layers: all })
+    }
+
+    fn forward(&self, rows: Rows<B>, tensors: &[Tensor<B, 1>], context: &Context<B>) -> Result<Rows<B>, Error> {
+        self.forward_watched(rows, tensors, context, None)
+    }
+
+    /// Forward; `watch` is shown the rows that each layer hands on, of lists inside a layer before those of the layer.
+    fn forward_watched(
+        &self,
+        mut rows: Rows<B>,
+        tensors: &[Tensor<B, 1>],
+        context: &Context<B>,
+        mut watch: Option<Watch<'_, B>>,
+    ) -> Result<Rows<B>, Error> {
+        for (i, placed) in self.layers.iter().enumerate() {
+            let context = context.child(i);
+            if let Some(watch) = &mut watch {
+                for list in &placed.inside {
+                    list.forward_watched(rows.clone(), tensors, &context, Some(watch))?;
+                }
+            }
+            rows = placed.forward(rows, tensors, &context)?;
+            if let Some(watch) = &mut watch {
+                watch(placed, &rows);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Visits every layer, in order: first the layer, then those inside it.
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a Placed<B>)) {
+        for placed in &self.layers {
+            visitor(placed);
+            placed.inside.iter().for_each(|list| list.visit(visitor));
+        }
+    }
+
+    fn contains(&self, target: &Placed<B>) -> bool {
+        self.layers.iter().any(|placed| std::ptr::eq(placed, target) || placed.inside.iter().any(|list| list.contains(target)))
+    }
+
+    /// The rows that come to a layer of this list, or inside one of its layers.
+    fn rows_before(
+        &self,
+        target: &Placed<B>,
+        mut rows: Rows<B>,
+        tensors: &[Tensor<B, 1>],
+        context: &Context<B>,
+    ) -> Result<Rows<B>, Error> {
+        for (i, placed) in self.layers.iter().enumerate().take_while(|(_, placed)| !std::ptr::eq(*placed, target)) {
+            let context = context.child(i);
+            if let Some(list) = placed.inside.iter().find(|list| list.contains(target)) {
+                return list.rows_before(target, rows, tensors, &context);
+            }
+            rows = placed.forward(rows, tensors, &context)?;
+        }
+        Ok(rows)
     }
 }
 
@@ -163,7 +172,7 @@ fn check_flow(layers: &Resolved<'_>, trained: &mut Option<String>) -> Result<(),
     for node in &layers.nodes {
         let differentiable = match node.spec {
             LayerSpec::Foreign(layer) => foreign::is_differentiable(layer),
-            own => own.layer().is_differentiable(),
+            spec => spec.layer().is_differentiable(),
         };
         if let (false, Some(weight)) = (differentiable, &*trained) {
             return Err(ncde_runtime::Error::Layer {
@@ -179,7 +188,7 @@ fn check_flow(layers: &Resolved<'_>, trained: &mut Option<String>) -> Result<(),
             *trained = trained.take().or(within);
         }
         if trained.is_none() {
-            *trained = node.weights.iter().find(|weight| weight.is_trained()).map(|weight| weight.name.clone());
+            *trained = node.weights.iter().find(|weight| weight.is_trained()).map(|weight| node.name_in_model(weight));
         }
     }
     Ok(())
@@ -217,15 +226,8 @@ impl<B: LayerBackend> Network<B> {
     /// # Errors
     /// If the layers do not fit together.
     pub fn drawn<'a>(layers: impl Into<LayerList<'a>>, input: &Signal, seed: u64, device: &B::Device) -> Result<Self, Error> {
-        let (layers, stream) = (Resolved::new(layers, input)?, Stream::new(seed, 2));
-        let weights = layers.weights().into_iter().enumerate();
-        let values: Vec<NamedWeight> = weights
-            .map(|(i, weight)| {
-                let values = weight.draw(&stream.child(i as u64));
-                NamedWeight { name: weight.name, shape: weight.shape, values }
-            })
-            .collect();
-        Self::resolved(&layers, &values, device)
+        let layers = Resolved::new(layers, input)?;
+        Self::resolved(&layers, &layers.drawn(seed), device)
     }
 
     /// Layers for rows like these, with these weights, all of them in order.
@@ -244,14 +246,13 @@ impl<B: LayerBackend> Network<B> {
     fn resolved(layers: &Resolved<'_>, values: &[NamedWeight], device: &B::Device) -> Result<Self, Error> {
         let weights = layers.weights();
         check_flow(layers, &mut None)?;
-        let fits = |(weight, own): (&Weight, &NamedWeight)| weight.name == own.name && weight.count() == own.values.len();
+        let fits = |(weight, value): (&Weight, &NamedWeight)| weight.name == value.name && weight.count() == value.values.len();
         if weights.len() != values.len() || !weights.iter().zip(values).all(fits) {
             let (seen, wanted) = (format!("{} of them", values.len()), format!("the {} of these layers", weights.len()));
             return Err(Error::Shape { operation: "network", what: "the list of weights", seen, wanted });
         }
-        let tensor = |own: &NamedWeight| Tensor::from_data(TensorData::new(own.values.clone(), [own.values.len()]), device);
-        let tensors = values.iter().map(tensor).collect();
-        Ok(Self { tensors, chain: Arc::new(BatchChain::new(layers, values)?), input: layers.input.clone(), weights })
+        let tensors = values.iter().map(|weight| vector(weight.values.clone(), device)).collect();
+        Ok(Self { tensors, chain: Arc::new(BatchChain::new(layers, values, &mut 0)?), input: layers.input.clone(), weights })
     }
 
     /// The weights in order.
@@ -291,14 +292,16 @@ impl<B: LayerBackend> Network<B> {
             let (seen, wanted) = (format!("{} series of {} numbers", seen[0], seen[1]), format!("{batch} of {wanted}"));
             return Err(Error::Shape { operation: "layers", what, seen, wanted });
         }
-        self.chain.forward(rows, &self.tensors, context, usize::MAX)
+        self.chain.forward(rows, &self.tensors, context)
     }
 
     /// The sum of the penalties on vector fields; none if there are none.
     pub fn penalty(&self, norm: FieldNorm) -> Option<Tensor<B, 1>> {
         let mut all = Vec::new();
-        self.chain.penalties(&self.tensors, norm, &mut all);
-        all.into_iter().reduce(|sum, own| sum + own)
+        self.chain.visit(&mut |placed| {
+            all.extend(placed.layer.penalty(&LayerWeights { placed, tensors: &self.tensors }, norm));
+        });
+        all.into_iter().reduce(|sum, penalty| sum + penalty)
     }
 
     /// Fits what is fitted and not trained, layer by layer, to batches of training data.
@@ -306,20 +309,16 @@ impl<B: LayerBackend> Network<B> {
     /// # Errors
     /// If a layer before it fails.
     pub fn fit(&mut self, batches: &mut dyn FnMut(Visit<'_, B>) -> Result<(), Error>) -> Result<(), Error> {
-        let mut places = Vec::new();
-        self.chain.fitted(&[], 0, &mut places);
-        for (path, first) in places {
-            let Some(mut fitting) = self.chain.at(&path).and_then(|placed| placed.layer.fitting()) else { continue };
+        let (chain, mut fitted) = (self.chain.clone(), Vec::new());
+        chain.visit(&mut |placed| fitted.extend(placed.layer.fitting().map(|fitting| (placed, fitting))));
+        for (placed, mut fitting) in fitted {
             batches(&mut |rows, context| {
-                fitting.add(&self.chain.before(rows, &self.tensors, &context, &path)?);
+                // Nothing random is drawn here.
+                fitting.add(&chain.rows_before(placed, rows, &self.tensors, &context)?);
                 Ok(())
             })?;
             for (name, values) in Fitting::finish(&*fitting) {
-                let weights = self.chain.at(&path).map_or(&[][..], |placed| &placed.weights);
-                if let Some(i) = weights.iter().position(|weight| weight.name == name) {
-                    let (device, count) = (self.tensors[first + i].device(), values.len());
-                    self.tensors[first + i] = Tensor::from_data(TensorData::new(values, [count]), &device);
-                }
+                self.set(placed.index_of(name), values);
             }
         }
         Ok(())
@@ -330,86 +329,34 @@ impl<B: LayerBackend> Network<B> {
     /// # Errors
     /// If a layer fails.
     pub fn measure(&mut self, batches: &mut dyn FnMut(Visit<'_, B>) -> Result<(), Error>) -> Result<(), Error> {
-        let measures = |weight: &Weight| weight.name.ends_with(".radius");
-        if !self.weights.iter().any(measures) {
+        let (chain, mut largest) = (self.chain.clone(), BTreeMap::new());
+        chain.visit(&mut |placed| largest.extend(placed.layer.measured().map(|(name, _)| (placed.index_of(name), 0.0_f64))));
+        if largest.is_empty() {
             return Ok(());
         }
-        let mut most: Vec<f64> = vec![0.0; self.tensors.len()];
-        batches(&mut |rows, context| self.chain.largest(rows, &self.tensors, 0, &context, &mut most).map(|_| ()))?;
-        let device = self.tensors[0].device();
-        for (i, weight) in self.weights.iter().enumerate().filter(|(_, weight)| measures(weight)) {
-            debug_assert_eq!(weight.count(), 1);
-            self.tensors[i] = Tensor::from_data(TensorData::new(vec![most[i] as f32], [1]), &device);
-        }
+        batches(&mut |rows, context| {
+            let mut measure = |placed: &Placed<B>, rows: &Rows<B>| {
+                if let Some((name, size)) = placed.layer.measured() {
+                    largest.entry(placed.index_of(name)).and_modify(|largest| *largest = largest.max(size(rows)));
+                }
+            };
+            chain.forward_watched(rows, &self.tensors, &context, Some(&mut measure)).map(|_| ())
+        })?;
+        largest.into_iter().for_each(|(index, largest)| self.set(index, vec![largest as f32]));
         Ok(())
+    }
+
+    /// Sets the values of a weight, if there is such a one.
+    fn set(&mut self, index: Option<usize>, values: Vec<f32>) {
+        if let Some(tensor) = index.and_then(|i| self.tensors.get_mut(i)) {
+            *tensor = vector(values, &tensor.device());
+        }
     }
 }
 
-impl<B: LayerBackend> BatchChain<B> {
-    /// The layers that are fitted, in the order in which rows come by: for each the places of the layers around it, of the list in each, and its own; and its first tensor.
-    fn fitted(&self, around: &[usize], mut first: usize, all: &mut Vec<(Vec<usize>, usize)>) {
-        for (i, placed) in self.layers.iter().enumerate() {
-            let path = [around, &[i]].concat();
-            let mut inside = first + placed.weights.len();
-            for (l, list) in placed.inside.iter().enumerate() {
-                list.fitted(&[&path[..], &[l]].concat(), inside, all);
-                inside += list.count();
-            }
-            if placed.layer.fitting().is_some() {
-                all.push((path, first));
-            }
-            first += placed.count;
-        }
-    }
-
-    /// The layer at such a place.
-    fn at(&self, path: &[usize]) -> Option<&Placed<B>> {
-        match path {
-            [i] => self.layers.get(*i),
-            [i, list, inside @ ..] => self.layers.get(*i)?.inside.get(*list)?.at(inside),
-            [] => None,
-        }
-    }
-
-    /// The rows that come to it.
-    fn before(&self, rows: Rows<B>, tensors: &[Tensor<B, 1>], context: &Context<B>, path: &[usize]) -> Result<Rows<B>, Error> {
-        let Some(&i) = path.first() else { return Ok(rows) };
-        let rows = self.forward(rows, tensors, context, i)?;
-        let (first, placed) = (self.layers[..i].iter().map(|placed| placed.count).sum::<usize>(), &self.layers[i]);
-        let list = path.get(1).and_then(|&l| lists(&placed.inside, &placed.weights, &tensors[first..]).nth(l));
-        // Nothing random is drawn here, so that lists need no numbers of their own.
-        list.map_or(Ok(rows.clone()), |(list, tensors)| list.before(rows, tensors, &context.child(i), &path[2..]))
-    }
-
-    /// Forward, with the largest value that each weight of that kind stands for.
-    fn largest(
-        &self,
-        mut rows: Rows<B>,
-        tensors: &[Tensor<B, 1>],
-        mut first: usize,
-        context: &Context<B>,
-        most: &mut [f64],
-    ) -> Result<Rows<B>, Error> {
-        let mut rest = tensors;
-        for (i, placed) in self.layers.iter().enumerate() {
-            let (own, after) = rest.split_at(placed.count);
-            let context = context.child(i);
-            let mut inside = first + placed.weights.len();
-            for (list, tensors) in lists(&placed.inside, &placed.weights, own) {
-                list.largest(rows.clone(), tensors, inside, &context, most)?;
-                inside += list.count();
-            }
-            rows = placed.layer.forward(rows, &placed.own(own), &context)?;
-            if let Some((name, value)) = placed.layer.largest(&rows)
-                && let Some(j) = placed.weights.iter().position(|weight| weight.name == name)
-            {
-                most[first + j] = most[first + j].max(value);
-            }
-            first += placed.count;
-            rest = after;
-        }
-        Ok(rows)
-    }
+fn vector<B: LayerBackend>(values: Vec<f32>, device: &B::Device) -> Tensor<B, 1> {
+    let count = values.len();
+    Tensor::from_data(TensorData::new(values, [count]), device)
 }
 
 impl<B: LayerBackend + AutodiffBackend> Network<B> {

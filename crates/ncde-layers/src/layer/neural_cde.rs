@@ -9,8 +9,8 @@ use burn_tensor::Tensor;
 use ncde_runtime::layer::{NeuralCde, NeuralKind, Signal};
 
 use super::linear_cde::first_state;
-use super::standardise::own_rows;
-use super::{Batch, Context, Error, FieldNorm, LayerBackend, LayerWeights, Rows};
+use super::standardise::unpadded_rows;
+use super::{Batch, Context, Error, FieldNorm, LayerBackend, LayerWeights, Measure, Rows};
 use crate::dense;
 use crate::neural::{Arguments, Outputs, Schedule, Solve, solve};
 
@@ -49,8 +49,8 @@ impl NeuralCdeBatch {
     fn schedule(&self, lengths: &[usize], longest: usize) -> Schedule {
         let (steps, reads) = (self.spec.steps, self.spec.reads());
         let (mut dt, mut rows, mut at) = (Vec::new(), Vec::new(), Vec::new());
-        for (b, &own) in lengths.iter().enumerate() {
-            dt.resize(b * longest * steps + own * steps, 1.0 / steps as f64);
+        for (b, &length) in lengths.iter().enumerate() {
+            dt.resize(b * longest * steps + length * steps, 1.0 / steps as f64);
             dt.resize((b + 1) * longest * steps, 0.0);
             rows.extend((0..longest).flat_map(|k| reads.iter().map(move |read| k * self.spec.rows() + read)));
             at.extend((0..longest).map(|k| (k + 1) * steps - 1));
@@ -103,8 +103,10 @@ impl<B: LayerBackend> Batch<B> for NeuralCdeBatch {
         Some(Tensor::cat(norms.collect(), 0).sum())
     }
 
-    fn largest(&self, output: &Rows<B>) -> Option<(&'static str, f64)> {
-        let norms = own_rows(output).into_iter().map(|h| h.iter().map(|x| x * x).sum::<f64>().sqrt());
-        Some(("radius", norms.fold(0.0, f64::max)))
+    fn measured(&self) -> Option<Measure<B>> {
+        Some(("radius", |states| {
+            let norms = unpadded_rows(states).into_iter().map(|h| h.iter().map(|x| x * x).sum::<f64>().sqrt());
+            norms.fold(0.0, f64::max)
+        }))
     }
 }

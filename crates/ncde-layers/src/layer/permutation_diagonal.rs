@@ -77,28 +77,30 @@ impl<B: LayerBackend> Batch<B> for PermutationBatch {
         let mut states = start.clone();
         if length > first {
             // No time has passed before the first row.
-            let own = |spans: &[f64]| {
-                let of = |b: usize| {
+            let of_trunk = |spans: &[f64]| {
+                let series = |b: usize| {
                     let before = (first == 0).then_some(0.0);
                     before.into_iter().chain(spans[b * all..][..length - 1].iter().copied()).collect::<Vec<f64>>()
                 };
-                (0..batch).flat_map(of).collect()
+                (0..batch).flat_map(series).collect()
             };
-            let lengths: Vec<usize> = rows.places.lengths.iter().map(|own| own - first).collect();
+            let lengths: Vec<usize> = rows.places.lengths.iter().map(|length| length - first).collect();
             let mut moves = dense::some_rows(trunk, first, length - first)?;
             if lengths.contains(&0) {
                 // A series of one row, which sets its state, takes one step that nobody sees.
                 moves = clear_padding(moves, &lengths, length - first);
             }
-            let timing =
-                Timing { spans: spans.as_deref().map(own), lengths: Some(lengths.into_iter().map(|own| own.max(1)).collect()) };
+            let timing = Timing {
+                spans: spans.as_deref().map(of_trunk),
+                lengths: Some(lengths.into_iter().map(|length| length.max(1)).collect()),
+            };
             let moved = self.run(moves, start.clone(), weights, timing)?;
             states = if first == 1 { dense::join_rows(start, moved)? } else { moved };
         }
         let Some((branches, from)) = rows.branches(&states) else { return Ok(rows.with(states)) };
         let [_, count, numbers] = branches.dims();
         let timing = Timing {
-            spans: spans.map(|spans| spans.chunks_exact(all).flat_map(|own| own[length - 1..].to_vec()).collect()),
+            spans: spans.map(|spans| spans.chunks_exact(all).flat_map(|series| series[length - 1..].to_vec()).collect()),
             lengths: None,
         };
         let (branches, from) = (branches.reshape([batch * count, 1, numbers]), from.reshape([batch * count, 1, width]));
@@ -110,8 +112,6 @@ impl<B: LayerBackend> Batch<B> for PermutationBatch {
     fn penalty(&self, weights: &LayerWeights<'_, B>, norm: FieldNorm) -> Option<Tensor<B, 1>> {
         let squares = weights.weight::<3>("dictionary").ok()?.square().sum_dim(2).sum_dim(1);
         let squares = squares.reshape([self.kernel.matrices]);
-        let squares = if norm == FieldNorm::Frobenius { squares.sum() } else { squares };
-        // The square root has no slope at 0; a number that f32 still holds gives it one.
-        Some((squares + 1e-30).sqrt().mean())
+        Some(norm.of_squares(squares))
     }
 }

@@ -21,14 +21,14 @@ impl<B: LayerBackend> Batch<B> for PoolBatch {
         let lengths = &rows.places.lengths;
         let values: Tensor<B, 3> = match self.over {
             Over::Last => {
-                let last = lengths.iter().enumerate().map(|(b, own)| (b * trunk + own - 1) as i64).collect();
+                let last = lengths.iter().enumerate().map(|(b, length)| (b * trunk + length - 1) as i64).collect();
                 let last = integers(last, &x.device());
                 x.reshape([batch * trunk, width]).select(0, last).unsqueeze_dim(1)
             }
             Over::Mean => dense::mean_rows(x, lengths)?,
         };
         let count = rows.places.count();
-        let times = lengths.iter().enumerate().map(|(b, own)| rows.places.times[b * count + own - 1]).collect();
+        let times = lengths.iter().enumerate().map(|(b, length)| rows.places.times[b * count + length - 1]).collect();
         let places = Places { lengths: vec![1; batch], trunk: 1, times, branches: None };
         Ok(Rows { values, places: Arc::new(places) })
     }

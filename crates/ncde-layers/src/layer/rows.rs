@@ -70,8 +70,8 @@ impl Places {
         let count = self.count();
         let mut spans = Vec::with_capacity(self.times.len());
         for (b, times) in self.times.chunks_exact(count).enumerate() {
-            let own = self.lengths[b];
-            spans.extend((1..self.trunk).map(|t| if t < own { times[t] - times[t - 1] } else { 0.0 }));
+            let length = self.lengths[b];
+            spans.extend((1..self.trunk).map(|t| if t < length { times[t] - times[t - 1] } else { 0.0 }));
             if let Some(branches) = &self.branches {
                 let parents = &branches.parents[b * branches.count..(b + 1) * branches.count];
                 spans.extend(times[self.trunk..].iter().zip(parents).map(|(time, &parent)| time - times[parent]));
@@ -96,12 +96,12 @@ impl<B: Backend> Rows<B> {
     /// The branches, and for each series the rows of the trunk among `of`, `[batch, trunk, width]`, that they follow.
     pub fn branches(&self, of: &Tensor<B, 3>) -> Option<(Tensor<B, 3>, Tensor<B, 3>)> {
         let branches = self.places.branches.as_ref()?;
-        let own = self.values.clone().narrow(1, self.places.trunk, branches.count);
+        let rows = self.values.clone().narrow(1, self.places.trunk, branches.count);
         let [batch, trunk, width] = of.dims();
         let parents = branches.parents.iter().enumerate().map(|(i, parent)| (i / branches.count * trunk + parent) as i64);
         let parents: Tensor<B, 1, Int> = integers(parents.collect(), &of.device());
         let before = of.clone().reshape([batch * trunk, width]).select(0, parents);
-        Some((own, before.reshape([batch, branches.count, width])))
+        Some((rows, before.reshape([batch, branches.count, width])))
     }
 
     /// A constant of the same number type and on the same device.
@@ -113,7 +113,7 @@ impl<B: Backend> Rows<B> {
     pub(super) fn check(&self) -> Result<(), Error> {
         let ([batch, count, _], places) = (self.values.dims(), &*self.places);
         let wanted = [places.batch(), places.count()];
-        let lengths = places.lengths.iter().all(|&own| (1..=places.trunk).contains(&own));
+        let lengths = places.lengths.iter().all(|length| (1..=places.trunk).contains(length));
         let parents = places.branches.as_ref().is_none_or(|branches| {
             branches.parents.len() == batch * branches.count && branches.parents.iter().all(|&parent| parent < places.trunk)
         });

@@ -57,7 +57,7 @@ impl Moments {
 
 impl<B: LayerBackend> Fitting<B> for Moments {
     fn add(&mut self, rows: &Rows<B>) {
-        own_rows(rows).iter().for_each(|row| self.push(row));
+        unpadded_rows(rows).iter().for_each(|row| self.push(row));
     }
 
     fn finish(&self) -> Vec<(&'static str, Vec<f32>)> {
@@ -66,13 +66,13 @@ impl<B: LayerBackend> Fitting<B> for Moments {
 }
 
 /// The rows of the trunk of each series, padding aside.
-pub(super) fn own_rows<B: LayerBackend>(rows: &Rows<B>) -> Vec<Vec<f64>> {
+pub(super) fn unpadded_rows<B: LayerBackend>(rows: &Rows<B>) -> Vec<Vec<f64>> {
     let [_, count, width] = rows.values.dims();
     let values: Vec<f64> = rows.values.to_data().iter().collect();
-    let of = |(b, &length): (usize, &usize)| {
+    let series = |(b, &length): (usize, &usize)| {
         (0..length).map(|t| values[(b * count + t) * width..][..width].to_vec()).collect::<Vec<_>>()
     };
-    rows.places.lengths.iter().enumerate().flat_map(of).collect()
+    rows.places.lengths.iter().enumerate().flat_map(series).collect()
 }
 
 #[cfg(test)]

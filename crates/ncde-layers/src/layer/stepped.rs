@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ncde_runtime::layer::{Kept, Layer, Row, Signal, Step, Values};
+use ncde_runtime::layer::{Layer, Row, Signal, StateMemory, Step, Values};
 
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 
@@ -27,16 +27,16 @@ impl<B: LayerBackend> Batch<B> for BySteps {
         let ([batch, count, width], places) = (rows.values.dims(), &*rows.places);
         let values: Vec<f64> = rows.values.to_data().iter().collect();
         let statics: Vec<f64> = context.statics.as_ref().map_or_else(Vec::new, |statics| statics.to_data().iter().collect());
-        let own = statics.len() / batch.max(1);
+        let covariates = statics.len() / batch.max(1);
         let (mut all, mut out) = (Vec::new(), Vec::new());
         let mut features = 0;
         for b in 0..batch {
             let row = |t: usize| Row {
                 time: places.times[b * count + t],
                 values: &values[(b * count + t) * width..][..width],
-                statics: &statics[b * own..(b + 1) * own],
+                statics: &statics[b * covariates..(b + 1) * covariates],
             };
-            let mut memory = Kept::new(step.memory());
+            let mut memory = StateMemory::new(step.memory());
             for t in 0..places.lengths[b] {
                 step.push(memory.share(), row(t), &mut out)?;
                 features = out.len();

@@ -59,7 +59,7 @@ impl<B: LayerBackend> Batch<B> for WindowsBatch {
                     // nothing moves, and no time passes: 0 there, or 0 / 0 would reach the gradients of its last row.
                     let spans = rows.places.spans();
                     let ratio = |two: &[f64]| if two[1] == 0.0 { 0.0 } else { two[1] / two[0] };
-                    let ratios = spans.chunks_exact(length - 1).flat_map(|own| own.windows(2).map(ratio)).collect();
+                    let ratios = spans.chunks_exact(length - 1).flat_map(|series| series.windows(2).map(ratio)).collect();
                     let ratio = rows.constant(ratios, [batch, length - 2, 1]);
                     let before = dx.clone().narrow(1, 0, length - 2) * ratio.repeat_dim(2, d);
                     Tensor::cat(vec![dx.clone().narrow(1, 0, 1), before], 1)
@@ -78,7 +78,7 @@ impl<B: LayerBackend> Batch<B> for WindowsBatch {
         let at: Vec<i64> = (0..=steps).map(|k| (k * window) as i64).collect();
         let knots = x.select(1, integers(at, &device));
         let values = Tensor::cat(vec![Tensor::cat(vec![zero, numbers], 1), knots], 2);
-        let lengths: Vec<usize> = rows.places.lengths.iter().map(|&own| ends(own, window).count()).collect();
+        let lengths: Vec<usize> = rows.places.lengths.iter().map(|&length| ends(length, window).count()).collect();
         let times = (0..batch).flat_map(|b| (0..=steps).map(move |k| (b, k)));
         let times = times.map(|(b, k)| rows.places.times[b * length + (k * window).min(rows.places.lengths[b] - 1)]).collect();
         Ok(Rows { values, places: Arc::new(Places { lengths, trunk: steps + 1, times, branches: None }) })

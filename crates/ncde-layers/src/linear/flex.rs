@@ -8,12 +8,12 @@ use burn_tensor::{Element, TensorMetadata};
 use bytemuck::Pod;
 use ncde_kernels::{Brackets, Commutators, Controls, Float, Input, Recurrence};
 
-use super::{ArrayGradients, Arrays, Error, LinearOps, States};
-use crate::operation::{dispatch, slice, tensor};
+use super::{Arrays, Error, LinearOps, States};
+use crate::operation::{Gradients, dispatch, slice, tensor};
 
 impl LinearOps for Flex {
     fn recurrence(recurrence: &Arc<Recurrence>, arrays: Arrays<Self>, _: bool) -> Result<States<Self>, Error> {
-        Ok(States { states: dispatch!(arrays.a, forward(recurrence, &arrays))?, kept: None })
+        Ok(States { states: dispatch!(arrays.a, forward(recurrence, arrays))?, reusable: None })
     }
 
     fn recurrence_backward(
@@ -21,16 +21,16 @@ impl LinearOps for Flex {
         arrays: Arrays<Self>,
         states: States<Self>,
         gradient: FlexTensor,
-    ) -> Result<ArrayGradients<Self>, Error> {
-        dispatch!(arrays.a, backward(recurrence, &arrays, &states.states, &gradient))
+    ) -> Result<Gradients<Self, 4>, Error> {
+        dispatch!(arrays.a, backward(recurrence, arrays, &states.states, &gradient))
     }
 
-    fn generators(of: Commutators, each: FlexTensor) -> Result<FlexTensor, Error> {
-        dispatch!(each, generators(of, &each))
+    fn generators(commutators: Commutators, matrices: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(matrices, generators(commutators, &matrices))
     }
 
-    fn generators_backward(of: Commutators, each: FlexTensor, gradient: FlexTensor) -> Result<FlexTensor, Error> {
-        dispatch!(each, generators_backward(of, &each, &gradient))
+    fn generators_backward(commutators: Commutators, matrices: FlexTensor, gradient: FlexTensor) -> Result<FlexTensor, Error> {
+        dispatch!(matrices, generators_backward(commutators, &matrices, &gradient))
     }
 
     fn matrices(brackets: &Arc<Brackets>, a: FlexTensor) -> Result<FlexTensor, Error> {
@@ -50,13 +50,13 @@ impl LinearOps for Flex {
         a: FlexTensor,
         b: FlexTensor,
         gradient: FlexTensor,
-    ) -> Result<[FlexTensor; 2], Error> {
+    ) -> Result<Gradients<Self, 2>, Error> {
         dispatch!(a, vectors_backward(brackets, &a, &b, &gradient))
     }
 }
 
-fn forward<T: Float + Element + Pod>(recurrence: &Recurrence, arrays: &Arrays<Flex>) -> Result<FlexTensor, Error> {
-    let arrays = contiguous(arrays);
+fn forward<T: Float + Element + Pod>(recurrence: &Recurrence, arrays: Arrays<Flex>) -> Result<FlexTensor, Error> {
+    let arrays = arrays.map(|x| x.to_contiguous());
     let input = input::<T>(&arrays)?;
     let shape = [input.batch, input.length, input.columns, recurrence.field().hidden()];
     Ok(tensor(recurrence.forward(&input)?, shape))
@@ -64,37 +64,37 @@ fn forward<T: Float + Element + Pod>(recurrence: &Recurrence, arrays: &Arrays<Fl
 
 fn backward<T: Float + Element + Pod>(
     recurrence: &Recurrence,
-    arrays: &Arrays<Flex>,
+    arrays: Arrays<Flex>,
     states: &FlexTensor,
     gradient: &FlexTensor,
-) -> Result<ArrayGradients<Flex>, Error> {
-    let arrays = contiguous(arrays);
+) -> Result<Gradients<Flex, 4>, Error> {
+    let arrays = arrays.map(|x| x.to_contiguous());
     let (states, gradient) = (states.to_contiguous(), gradient.to_contiguous());
     let input = input::<T>(&arrays)?;
     let of = recurrence.backward(&input, slice::<T>("the states", &states)?, slice::<T>("the gradient", &gradient)?)?;
-    Ok(ArrayGradients {
-        a: tensor(of.a, arrays.a.shape()),
-        coefficients: (recurrence.controls() == Controls::Variable).then(|| tensor(of.coefficients, arrays.coefficients.shape())),
-        initial: tensor(of.initial, arrays.initial.shape()),
-        affine: of.affine.map(|affine| tensor(affine, states.shape())),
-    })
+    Ok([
+        Some(tensor(of.a, arrays.a.shape())),
+        (recurrence.controls() == Controls::Variable).then(|| tensor(of.coefficients, arrays.coefficients.shape())),
+        Some(tensor(of.initial, arrays.initial.shape())),
+        of.affine.map(|affine| tensor(affine, states.shape())),
+    ])
 }
 
-fn generators<T: Float + Element + Pod>(of: Commutators, each: &FlexTensor) -> Result<FlexTensor, Error> {
-    let (each, shape) = (each.to_contiguous(), each.shape());
-    let omega = of.forward(shape[2], slice::<T>("the matrices of increments", &each)?)?;
+fn generators<T: Float + Element + Pod>(commutators: Commutators, matrices: &FlexTensor) -> Result<FlexTensor, Error> {
+    let (matrices, shape) = (matrices.to_contiguous(), matrices.shape());
+    let omega = commutators.forward(shape[2], slice::<T>("the matrices of increments", &matrices)?)?;
     Ok(tensor(omega, [shape[0], shape[2]]))
 }
 
 fn generators_backward<T: Float + Element + Pod>(
-    of: Commutators,
-    each: &FlexTensor,
+    commutators: Commutators,
+    matrices: &FlexTensor,
     gradient: &FlexTensor,
 ) -> Result<FlexTensor, Error> {
-    let (each, gradient) = (each.to_contiguous(), gradient.to_contiguous());
-    let shape = each.shape();
-    let (matrices, gradient) = (slice::<T>("the matrices of increments", &each)?, slice::<T>("the gradient", &gradient)?);
-    Ok(tensor(of.backward(shape[2], matrices, gradient)?, shape))
+    let (matrices, gradient) = (matrices.to_contiguous(), gradient.to_contiguous());
+    let shape = matrices.shape();
+    let (matrices, gradient) = (slice::<T>("the matrices of increments", &matrices)?, slice::<T>("the gradient", &gradient)?);
+    Ok(tensor(commutators.backward(shape[2], matrices, gradient)?, shape))
 }
 
 fn matrices<T: Float + Element + Pod>(brackets: &Brackets, a: &FlexTensor) -> Result<FlexTensor, Error> {
@@ -126,22 +126,11 @@ fn vectors_backward<T: Float + Element + Pod>(
     a: &FlexTensor,
     b: &FlexTensor,
     gradient: &FlexTensor,
-) -> Result<[FlexTensor; 2], Error> {
+) -> Result<Gradients<Flex, 2>, Error> {
     let (a, b, gradient) = (a.to_contiguous(), b.to_contiguous(), gradient.to_contiguous());
     let (da, db) =
         brackets.vectors_backward(slice::<T>("A", &a)?, slice::<T>("B", &b)?, slice::<T>("the gradient", &gradient)?)?;
-    Ok([tensor(da, a.shape()), tensor(db, b.shape())])
-}
-
-/// The same arrays, laid out as their shapes say; no copy where they already are.
-fn contiguous(arrays: &Arrays<Flex>) -> Arrays<Flex> {
-    Arrays {
-        a: arrays.a.to_contiguous(),
-        coefficients: arrays.coefficients.to_contiguous(),
-        initial: arrays.initial.to_contiguous(),
-        affine: arrays.affine.as_ref().map(FlexTensor::to_contiguous),
-        lengths: arrays.lengths.clone(),
-    }
+    Ok([Some(tensor(da, a.shape())), Some(tensor(db, b.shape()))])
 }
 
 fn input<T: Float + Element + Pod>(arrays: &Arrays<Flex>) -> Result<Input<'_, T>, Error> {

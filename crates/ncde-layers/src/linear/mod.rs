@@ -20,7 +20,7 @@ use burn_tensor::backend::Backend;
 use ncde_kernels::{Brackets, Commutators, Recurrence};
 
 pub use crate::operation::Error;
-pub use ops::{ArrayGradients, Arrays, LinearOps, States};
+pub use ops::{Arrays, LinearOps, States};
 
 use crate::operation::{primitive, public, want};
 
@@ -77,13 +77,13 @@ pub fn recurrence<B: LinearOps>(recurrence: &Arc<Recurrence>, arguments: Argumen
     let Arguments { a, coefficients, initial, affine, lengths } = arguments;
     let ([batch, length, width], [_, columns, _]) = (coefficients.dims(), initial.dims());
     let hidden = recurrence.field().hidden();
-    let of = "the linear recurrence";
-    want(of, "A", a.dims(), [recurrence.field().parameters()], "[parameters]")?;
+    let operation = "the linear recurrence";
+    want(operation, "A", a.dims(), [recurrence.field().parameters()], "[parameters]")?;
     let wanted = [batch, length, recurrence.coefficients()];
-    want(of, "the coefficients", [batch, length, width], wanted, "[batch, length, coefficients]")?;
-    want(of, "the initial state", initial.dims(), [batch, columns, hidden], "[batch, columns, H]")?;
+    want(operation, "the coefficients", [batch, length, width], wanted, "[batch, length, coefficients]")?;
+    want(operation, "the initial state", initial.dims(), [batch, columns, hidden], "[batch, columns, H]")?;
     if let Some(affine) = &affine {
-        want(of, "the affine input", affine.dims(), [batch, length, columns, hidden], "[batch, length, columns, H]")?;
+        want(operation, "the affine input", affine.dims(), [batch, length, columns, hidden], "[batch, length, columns, H]")?;
     }
     let arrays = Arrays {
         a: primitive(a),
@@ -109,15 +109,15 @@ pub fn matrices<B: LinearOps>(brackets: &Arc<Brackets>, a: Tensor<B, 1>) -> Resu
 /// The generators of Log-ODE windows of depth 2 from the matrices of their few increments.
 ///
 /// # Shapes
-/// `each`: `[windows, steps, numbers]`, to `[windows, numbers]`; rows as [`Commutators`] has them.
+/// `matrices`: `[windows, steps, numbers]`, to `[windows, numbers]`; rows as [`Commutators`] has them.
 ///
 /// # Errors
 /// If sizes do not fit, or the type has no kernel.
-pub fn generators<B: LinearOps>(of: Commutators, each: Tensor<B, 3>) -> Result<Tensor<B, 2>, Error> {
-    let [windows, steps, numbers] = each.dims();
-    let wanted = [windows, of.steps, numbers];
+pub fn generators<B: LinearOps>(commutators: Commutators, matrices: Tensor<B, 3>) -> Result<Tensor<B, 2>, Error> {
+    let [windows, steps, numbers] = matrices.dims();
+    let wanted = [windows, commutators.steps, numbers];
     want("generators", "the tensor of matrices", [windows, steps, numbers], wanted, "[windows, steps, numbers]")?;
-    B::generators(of, primitive(each)).map(public)
+    B::generators(commutators, primitive(matrices)).map(public)
 }
 
 /// `c_P` of every element with a vector, from the columns of `B`.

@@ -10,16 +10,12 @@ use ncde_kernels::Float;
 use ncde_kernels::neural::{self, Controls, Input};
 
 use super::generic::{self, Precision};
-use super::{ArrayGradients, Arrays, Error, Kept, NeuralOps, Outputs, Solve};
-use crate::operation::{dispatch, slice, tensor};
+use super::{Arrays, Error, NeuralOps, Outputs, Solve, Solved};
+use crate::operation::{Gradients, dispatch, slice, tensor};
 
 impl NeuralOps for Flex {
-    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<FlexTensor, Error> {
-        dispatch!(arrays.parameters, forward(solve, &arrays))
-    }
-
-    fn neural_solve_kept(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<Kept<Self>, Error> {
-        dispatch!(arrays.parameters, forward_kept(solve, &arrays))
+    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>, reverse_may_come: bool) -> Result<Solved<Self>, Error> {
+        dispatch!(arrays.parameters, forward(solve, arrays, reverse_may_come))
     }
 
     fn neural_solve_backward(
@@ -28,41 +24,44 @@ impl NeuralOps for Flex {
         arrays: Arrays<Self>,
         states: FlexTensor,
         gradient: FlexTensor,
-    ) -> Result<ArrayGradients<Self>, Error> {
+    ) -> Result<Gradients<Self, 3>, Error> {
         let solve = Solve::clone(solve).with_controls(controls);
-        dispatch!(arrays.parameters, backward(&solve, &arrays, &states, &gradient))
+        dispatch!(arrays.parameters, backward(&solve, arrays, &states, &gradient))
     }
 }
 
-fn forward<T: Precision + Element + Pod>(solve: &Solve, arrays: &Arrays<Flex>) -> Result<FlexTensor, Error> {
+fn forward<T: Precision + Element + Pod>(
+    solve: &Solve,
+    arrays: Arrays<Flex>,
+    reverse_may_come: bool,
+) -> Result<Solved<Flex>, Error> {
     let (arrays, dt) = prepare::<T>(arrays);
     let input = input(&arrays, &dt)?;
-    Ok(shaped(states(solve, &input, outputs(&arrays))?, input.batch, solve))
-}
-
-fn forward_kept<T: Precision + Element + Pod>(solve: &Solve, arrays: &Arrays<Flex>) -> Result<Kept<Flex>, Error> {
-    let (arrays, dt) = prepare::<T>(arrays);
-    let input = input(&arrays, &dt)?;
+    if !reverse_may_come {
+        let outputs = states(solve, &input, outputs(&arrays))?;
+        return Ok(Solved { outputs: shaped(outputs, input.batch, solve), states: None });
+    }
     let hidden = solve.network().hidden();
     let states = states(solve, &input, neural::Outputs::Every)?;
     let chosen = match &arrays.schedule.outputs {
         Outputs::Every => None,
         Outputs::At(at) => {
-            let own = at.chunks_exact(at.len() / input.batch).zip(states.chunks_exact(input.steps * hidden));
-            let rows = own.flat_map(|(at, states)| at.iter().map(|&step| &states[step * hidden..(step + 1) * hidden]));
+            let series = at.chunks_exact(at.len() / input.batch).zip(states.chunks_exact(input.steps * hidden));
+            let rows = series.flat_map(|(at, states)| at.iter().map(|&step| &states[step * hidden..(step + 1) * hidden]));
             Some(rows.collect::<Vec<_>>().concat())
         }
     };
     let states = shaped(states, input.batch, solve);
-    Ok(Kept { outputs: chosen.map_or_else(|| states.clone(), |chosen| shaped(chosen, input.batch, solve)), states })
+    let outputs = chosen.map_or_else(|| states.clone(), |chosen| shaped(chosen, input.batch, solve));
+    Ok(Solved { outputs, states: Some(states) })
 }
 
 fn backward<T: Precision + Element + Pod>(
     solve: &Solve,
-    arrays: &Arrays<Flex>,
+    arrays: Arrays<Flex>,
     states: &FlexTensor,
     gradient: &FlexTensor,
-) -> Result<ArrayGradients<Flex>, Error> {
+) -> Result<Gradients<Flex, 3>, Error> {
     let (arrays, dt) = prepare::<T>(arrays);
     let (states, gradient) = (states.to_contiguous(), gradient.to_contiguous());
     let (states, gradient) = (slice::<T>("the states", &states)?, slice::<T>("the gradient", &gradient)?);
@@ -71,11 +70,11 @@ fn backward<T: Precision + Element + Pod>(
         Some(generic) => generic::backward(solve, generic, &input, states, outputs, gradient)?,
         None => solve.kernel().backward(&input, states, outputs, gradient)?,
     };
-    Ok(ArrayGradients {
-        parameters: tensor(of.parameters, arrays.parameters.shape()),
-        coefficients: of.coefficients.map(|of| tensor(of, arrays.coefficients.shape())),
-        initial: tensor(of.initial, arrays.initial.shape()),
-    })
+    Ok([
+        Some(tensor(of.parameters, arrays.parameters.shape())),
+        of.coefficients.map(|of| tensor(of, arrays.coefficients.shape())),
+        Some(tensor(of.initial, arrays.initial.shape())),
+    ])
 }
 
 /// By the kernel, or where it does not apply by the generic solver.
@@ -91,15 +90,9 @@ fn states<T: Precision>(solve: &Solve, input: &Input<'_, T>, outputs: neural::Ou
 }
 
 /// The same arrays, laid out as their shapes say (no copy where they already are), and the steps in the kernel's type.
-fn prepare<T: Float>(arrays: &Arrays<Flex>) -> (Arrays<Flex>, Vec<T>) {
+fn prepare<T: Float>(arrays: Arrays<Flex>) -> (Arrays<Flex>, Vec<T>) {
     let dt = arrays.schedule.dt.iter().map(|&dt| T::from_f64(dt)).collect();
-    let arrays = Arrays {
-        parameters: arrays.parameters.to_contiguous(),
-        coefficients: arrays.coefficients.to_contiguous(),
-        initial: arrays.initial.to_contiguous(),
-        schedule: arrays.schedule.clone(),
-    };
-    (arrays, dt)
+    (arrays.map(|x| x.to_contiguous()), dt)
 }
 
 fn input<'a, T: Float + Element + Pod>(arrays: &'a Arrays<Flex>, dt: &'a [T]) -> Result<Input<'a, T>, Error> {

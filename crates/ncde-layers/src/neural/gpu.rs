@@ -10,36 +10,31 @@ use ncde_gpu::Gpu;
 use ncde_gpu::neural as device;
 use ncde_kernels::neural::{Controls, Depth};
 
-use super::{ArrayGradients, Arrays, Error, Kept, Last, NeuralOps, Outputs, Route, Schedule, Solve};
-use crate::gpu::{OnGpu, activation, buffer, gpu, has_no_kernel, of_buffer, on_device, on_host};
+use super::{Arrays, Error, Last, NeuralOps, Outputs, Route, Schedule, Solve, Solved};
+use crate::gpu::{OnGpu, activation, buffer, gpu, gradients_from_host, has_no_kernel, of_buffer, on_device, on_host};
+use crate::operation::Gradients;
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> NeuralOps for OnGpu<R, I, B> {
-    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
-        if kernel(solve, &gpu(&arrays.parameters)).is_some() {
-            return Ok(Self::neural_solve_kept(solve, arrays)?.outputs);
-        }
-        let device = arrays.parameters.device.clone();
-        Ok(on_device(&Flex::neural_solve(solve, hosted(arrays))?, &device))
-    }
-
-    fn neural_solve_kept(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<Kept<Self>, Error> {
+    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>, reverse_may_come: bool) -> Result<Solved<Self>, Error> {
         let gpu = gpu(&arrays.parameters);
-        let Some(own) = kernel(solve, &gpu) else {
+        let Some(kernel) = kernel(solve, &gpu) else {
             has_no_kernel("neural CDEs");
             let device = arrays.parameters.device.clone();
-            let kept = Flex::neural_solve_kept(solve, hosted(arrays))?;
-            return Ok(Kept { outputs: on_device(&kept.outputs, &device), states: on_device(&kept.states, &device) });
+            let Solved { outputs, states } = Flex::neural_solve(solve, arrays.map(on_host), reverse_may_come)?;
+            let states = states.map(|states| on_device(&states, &device));
+            return Ok(Solved { outputs: on_device(&outputs, &device), states });
         };
-        let (arrays, dt) = contiguous(arrays);
+        let dt = step_lengths(&arrays.schedule);
+        let arrays = arrays.map::<Self>(buffer);
         let buffers = buffers(&arrays, &dt);
         let (hidden, batch) = (solve.network().hidden(), buffers.batch);
-        let states = own.forward(&gpu, &buffers)?;
+        let states = kernel.forward(&gpu, &buffers)?;
         let chosen = match &arrays.schedule.outputs {
             Outputs::Every => states.clone(),
-            Outputs::At(at) => own.states_at(&gpu, &buffers, &states, at)?,
+            Outputs::At(at) => kernel.states_at(&gpu, &buffers, &states, at)?,
         };
         let shaped = |count, states| of_buffer(&arrays.parameters, [batch, count, hidden], states);
-        Ok(Kept { outputs: shaped(arrays.schedule.count(batch), chosen), states: shaped(arrays.schedule.steps, states) })
+        Ok(Solved { outputs: shaped(arrays.schedule.count(batch), chosen), states: Some(shaped(arrays.schedule.steps, states)) })
     }
 
     fn neural_solve_backward(
@@ -48,31 +43,29 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> NeuralOps for OnGpu<R, I, B>
         arrays: Arrays<Self>,
         states: CubeTensor<R>,
         gradient: CubeTensor<R>,
-    ) -> Result<ArrayGradients<Self>, Error> {
+    ) -> Result<Gradients<Self, 3>, Error> {
         let gpu = gpu(&arrays.parameters);
-        let Some(own) = kernel(solve, &gpu) else {
+        let Some(kernel) = kernel(solve, &gpu) else {
             let device = arrays.parameters.device.clone();
-            let of = Flex::neural_solve_backward(solve, controls, hosted(arrays), on_host(states), on_host(gradient))?;
-            return Ok(ArrayGradients {
-                parameters: on_device(&of.parameters, &device),
-                coefficients: of.coefficients.map(|of| on_device(&of, &device)),
-                initial: on_device(&of.initial, &device),
-            });
+            let (states, gradient) = (on_host(states), on_host(gradient));
+            let gradients = Flex::neural_solve_backward(solve, controls, arrays.map(on_host), states, gradient);
+            return gradients_from_host(&device, gradients);
         };
-        let (arrays, dt) = contiguous(arrays);
+        let dt = step_lengths(&arrays.schedule);
+        let arrays = arrays.map::<Self>(buffer);
         let (states, gradient) = (buffer(states), buffer(gradient));
         let at = match &arrays.schedule.outputs {
             Outputs::Every => None,
             Outputs::At(at) => Some(at.as_slice()),
         };
         let of_controls = controls == Controls::Variable;
-        let of = own.backward(&gpu, &buffers(&arrays, &dt), (&states.handle, &gradient.handle), at, of_controls)?;
+        let of = kernel.backward(&gpu, &buffers(&arrays, &dt), (&states.handle, &gradient.handle), at, of_controls)?;
         let like = &arrays.parameters;
-        Ok(ArrayGradients {
-            parameters: of_buffer(like, like.shape(), of.parameters),
-            coefficients: of.coefficients.map(|of| of_buffer(like, arrays.coefficients.shape(), of)),
-            initial: of_buffer(like, arrays.initial.shape(), of.initial),
-        })
+        Ok([
+            Some(of_buffer(like, like.shape(), of.parameters)),
+            of.coefficients.map(|of| of_buffer(like, arrays.coefficients.shape(), of)),
+            Some(of_buffer(like, arrays.initial.shape(), of.initial)),
+        ])
     }
 }
 
@@ -81,14 +74,14 @@ fn kernel<R: CubeRuntime>(solve: &Solve, gpu: &Gpu<R>) -> Option<device::NeuralS
     if solve.route() != Route::Fused {
         return None;
     }
-    let (own, method) = (solve.network(), solve.method());
+    let (network, method) = (solve.network(), solve.method());
     let network = device::Network {
-        hidden: own.hidden(),
-        channels: own.channels(),
-        widths: own.widths().to_vec(),
-        activation: activation(own.activation()),
-        before_last: activation(own.activation_of(own.widths().len().saturating_sub(1))),
-        last: match own.last() {
+        hidden: network.hidden(),
+        channels: network.channels(),
+        widths: network.widths().to_vec(),
+        activation: activation(network.activation()),
+        before_last: activation(network.activation_of(network.widths().len().saturating_sub(1))),
+        last: match network.last() {
             Last::Tanh => device::Last::Tanh,
             Last::Linear => device::Last::Linear,
         },
@@ -100,18 +93,9 @@ fn kernel<R: CubeRuntime>(solve: &Solve, gpu: &Gpu<R>) -> Option<device::NeuralS
     solve.fits(gpu).then_some(solve)
 }
 
-/// The same arrays, laid out as their shapes say, and the lengths of steps in the kernel's type.
-fn contiguous<R: CubeRuntime, I: IntElement, B: BoolElement>(
-    arrays: Arrays<OnGpu<R, I, B>>,
-) -> (Arrays<OnGpu<R, I, B>>, Vec<f32>) {
-    let dt = arrays.schedule.dt.iter().map(|&dt| dt as f32).collect();
-    let arrays = Arrays {
-        parameters: buffer(arrays.parameters),
-        coefficients: buffer(arrays.coefficients),
-        initial: buffer(arrays.initial),
-        schedule: arrays.schedule,
-    };
-    (arrays, dt)
+/// The lengths of steps in the kernel's type.
+fn step_lengths(schedule: &Schedule) -> Vec<f32> {
+    schedule.dt.iter().map(|&dt| dt as f32).collect()
 }
 
 fn buffers<'a, R: CubeRuntime, I: IntElement, B: BoolElement>(
@@ -129,14 +113,5 @@ fn buffers<'a, R: CubeRuntime, I: IntElement, B: BoolElement>(
         initial: arrays.initial.handle.clone(),
         dt,
         rows,
-    }
-}
-
-fn hosted<R: CubeRuntime, I: IntElement, B: BoolElement>(arrays: Arrays<OnGpu<R, I, B>>) -> Arrays<Flex> {
-    Arrays {
-        parameters: on_host(arrays.parameters),
-        coefficients: on_host(arrays.coefficients),
-        initial: on_host(arrays.initial),
-        schedule: arrays.schedule,
     }
 }

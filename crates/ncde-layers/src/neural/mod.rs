@@ -23,7 +23,7 @@ use burn_tensor::backend::Backend;
 pub use crate::operation::Error;
 pub use choice::{Route, Solve};
 pub use ncde_kernels::neural::{Activation, Controls, Last, Method, Network};
-pub use ops::{ArrayGradients, Arrays, Kept, NeuralOps};
+pub use ops::{Arrays, NeuralOps, Solved};
 
 use crate::operation::{primitive, public, want};
 
@@ -73,10 +73,10 @@ impl Schedule {
             return Err(ncde_kernels::Error::Size { operation, what, seen: at.len(), wanted: batch * count, meaning });
         }
         let steps = self.steps;
-        for (series, own) in at.chunks_exact(count).enumerate() {
-            let late = own.iter().position(|&step| step >= steps);
-            if let Some(place) = late.or_else(|| own.windows(2).position(|two| two[0] > two[1])) {
-                return Err(ncde_kernels::Error::Output { operation, series, place, step: own[place], steps });
+        for (series, steps_of) in at.chunks_exact(count).enumerate() {
+            let late = steps_of.iter().position(|&step| step >= steps);
+            if let Some(place) = late.or_else(|| steps_of.windows(2).position(|two| two[0] > two[1])) {
+                return Err(ncde_kernels::Error::Output { operation, series, place, step: steps_of[place], steps });
             }
         }
         Ok(())
@@ -142,5 +142,5 @@ pub fn solve<B: NeuralOps>(solve: &Arc<Solve>, arguments: Arguments<B>) -> Resul
         initial: primitive(initial),
         schedule,
     };
-    B::neural_solve(solve, arrays).map(public)
+    B::neural_solve(solve, arrays, false).map(|solved| public(solved.outputs))
 }

@@ -7,66 +7,56 @@ use burn_tensor::ops::FloatTensor;
 use ncde_kernels::neural::Controls;
 
 use super::{Error, Schedule, Solve};
+use crate::operation::Gradients;
 
-/// The arrays of a solve, as the backend's own tensors. Shapes are those of [`Arguments`](super::Arguments).
+/// The arrays of a solve, as the backend's own tensors. Meaning and shapes are those of [`Arguments`](super::Arguments).
+#[expect(missing_docs, reason = "the fields are those of `Arguments`")]
 #[derive(Debug, Clone)]
 pub struct Arrays<B: Backend> {
-    /// `theta`.
     pub parameters: FloatTensor<B>,
-    /// The rows of the controls.
     pub coefficients: FloatTensor<B>,
-    /// `h_0`.
     pub initial: FloatTensor<B>,
-    /// The steps.
     pub schedule: Arc<Schedule>,
 }
 
-/// What a solve gives that a reverse pass may follow.
-#[derive(Debug, Clone)]
-pub struct Kept<B: Backend> {
-    /// The states that were asked for, `[batch, outputs, H]`.
-    pub outputs: FloatTensor<B>,
-    /// The states at the ends of all steps, `[batch, steps, H]`: what the reverse pass starts from.
-    pub states: FloatTensor<B>,
+impl<B: Backend> Arrays<B> {
+    /// The same arrays with other tensors: on another backend, or laid out in another way.
+    pub(super) fn map<D: Backend>(self, tensor: impl Fn(FloatTensor<B>) -> FloatTensor<D>) -> Arrays<D> {
+        let Self { parameters, coefficients, initial, schedule } = self;
+        Arrays { parameters: tensor(parameters), coefficients: tensor(coefficients), initial: tensor(initial), schedule }
+    }
 }
 
-/// The gradient in each tensor of [`Arrays`], of the same shape.
+/// What a solve gives.
 #[derive(Debug, Clone)]
-pub struct ArrayGradients<B: Backend> {
-    /// In `theta`.
-    pub parameters: FloatTensor<B>,
-    /// In the rows of the controls, where [`Controls::Variable`] asks for it.
-    pub coefficients: Option<FloatTensor<B>>,
-    /// In `h_0`.
-    pub initial: FloatTensor<B>,
+pub struct Solved<B: Backend> {
+    /// The states that the schedule asks for, `[batch, outputs, H]`.
+    pub outputs: FloatTensor<B>,
+    /// The states at the ends of all steps, `[batch, steps, H]`, from which the reverse pass starts; some backends have them only if one may come.
+    pub states: Option<FloatTensor<B>>,
 }
 
 /// A backend with a kernel for neural solves.
+#[expect(unused_variables, reason = "a backend whose reverse passes are not differentiable has none: it refuses")]
 pub trait NeuralOps: Backend {
-    /// The states that the schedule asks for.
-    ///
-    /// # Shapes
-    /// To `[batch, outputs, H]`.
+    /// The states that the schedule asks for, and those that a reverse pass needs if one may come.
     ///
     /// # Errors
     /// If the kernel refuses its input, or the type has no kernel.
-    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<FloatTensor<Self>, Error>;
+    fn neural_solve(solve: &Arc<Solve>, arrays: Arrays<Self>, reverse_may_come: bool) -> Result<Solved<Self>, Error>;
 
-    /// The same, with what a reverse pass needs.
+    /// The gradients in `theta`, `h_0` and, where [`Controls::Variable`] asks for it, the rows of the controls, in the order of [`Arrays`]; from the
+    /// states that [`neural_solve`](Self::neural_solve) gave and the gradient in the outputs.
     ///
     /// # Errors
-    /// As for [`neural_solve`](Self::neural_solve).
-    fn neural_solve_kept(solve: &Arc<Solve>, arrays: Arrays<Self>) -> Result<Kept<Self>, Error>;
-
-    /// The reverse pass, from the states that [`neural_solve_kept`](Self::neural_solve_kept) gave and the gradient in the outputs.
-    ///
-    /// # Errors
-    /// As for [`neural_solve`](Self::neural_solve).
+    /// Also on a backend that differentiates: the reverse pass is not itself differentiable.
     fn neural_solve_backward(
         solve: &Arc<Solve>,
         controls: Controls,
         arrays: Arrays<Self>,
         states: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
-    ) -> Result<ArrayGradients<Self>, Error>;
+    ) -> Result<Gradients<Self, 3>, Error> {
+        Err(Error::SecondOrder)
+    }
 }

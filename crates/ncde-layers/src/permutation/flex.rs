@@ -7,12 +7,12 @@ use bytemuck::Pod;
 use ncde_kernels::Float;
 use ncde_kernels::permutation::Input;
 
-use super::{ArrayGradients, Arrays, Error, PermutationDiagonal, PermutationOps};
-use crate::operation::{dispatch, slice, tensor};
+use super::{Arrays, Error, PermutationDiagonal, PermutationOps};
+use crate::operation::{Gradients, dispatch, slice, tensor};
 
 impl PermutationOps for Flex {
     fn permutation(spec: PermutationDiagonal, arrays: Arrays<Self>) -> Result<FlexTensor, Error> {
-        dispatch!(arrays.dictionary, forward(spec, &arrays))
+        dispatch!(arrays.dictionary, forward(spec, arrays))
     }
 
     fn permutation_backward(
@@ -20,41 +20,31 @@ impl PermutationOps for Flex {
         arrays: Arrays<Self>,
         states: FlexTensor,
         gradient: FlexTensor,
-    ) -> Result<ArrayGradients<Self>, Error> {
-        dispatch!(arrays.dictionary, backward(spec, &arrays, &states, &gradient))
+    ) -> Result<Gradients<Self, 3>, Error> {
+        dispatch!(arrays.dictionary, backward(spec, arrays, &states, &gradient))
     }
 }
 
-fn forward<T: Float + Element + Pod>(spec: PermutationDiagonal, arrays: &Arrays<Flex>) -> Result<FlexTensor, Error> {
-    let arrays = contiguous(arrays);
+fn forward<T: Float + Element + Pod>(spec: PermutationDiagonal, arrays: Arrays<Flex>) -> Result<FlexTensor, Error> {
+    let arrays = arrays.map(|x| x.to_contiguous());
     let input = input::<T>(&arrays)?;
     Ok(tensor(spec.forward(&input)?, [input.batch, input.length, spec.width()]))
 }
 
 fn backward<T: Float + Element + Pod>(
     spec: PermutationDiagonal,
-    arrays: &Arrays<Flex>,
+    arrays: Arrays<Flex>,
     states: &FlexTensor,
     gradient: &FlexTensor,
-) -> Result<ArrayGradients<Flex>, Error> {
-    let arrays = contiguous(arrays);
+) -> Result<Gradients<Flex, 3>, Error> {
+    let arrays = arrays.map(|x| x.to_contiguous());
     let (states, gradient) = (states.to_contiguous(), gradient.to_contiguous());
     let of = spec.backward(&input::<T>(&arrays)?, slice("the states", &states)?, slice("the gradient", &gradient)?)?;
-    Ok(ArrayGradients {
-        dictionary: tensor(of.dictionary, arrays.dictionary.shape()),
-        control: tensor(of.control, arrays.control.shape()),
-        initial: tensor(of.initial, arrays.initial.shape()),
-    })
-}
-
-/// The same arrays, laid out as their shapes say; no copy where they already are.
-fn contiguous(arrays: &Arrays<Flex>) -> Arrays<Flex> {
-    Arrays {
-        dictionary: arrays.dictionary.to_contiguous(),
-        control: arrays.control.to_contiguous(),
-        initial: arrays.initial.to_contiguous(),
-        timing: arrays.timing.clone(),
-    }
+    Ok([
+        Some(tensor(of.dictionary, arrays.dictionary.shape())),
+        Some(tensor(of.control, arrays.control.shape())),
+        Some(tensor(of.initial, arrays.initial.shape())),
+    ])
 }
 
 fn input<T: Float + Element + Pod>(arrays: &Arrays<Flex>) -> Result<Input<'_, T>, Error> {

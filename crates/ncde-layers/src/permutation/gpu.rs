@@ -6,21 +6,21 @@ use burn_flex::Flex;
 use burn_tensor::TensorMetadata;
 use ncde_gpu::permutation as device;
 
-use super::{ArrayGradients, Arrays, Diagonal, Error, OneHot, PermutationDiagonal, PermutationOps};
-use crate::gpu::{OnGpu, buffer, gpu, has_no_kernel, of_buffer, on_device, on_host};
+use super::{Arrays, Diagonal, Error, OneHot, PermutationDiagonal, PermutationOps};
+use crate::gpu::{OnGpu, buffer, from_host, gpu, gradients_from_host, of_buffer, on_host};
+use crate::operation::Gradients;
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> PermutationOps for OnGpu<R, I, B> {
     fn permutation(spec: PermutationDiagonal, arrays: Arrays<Self>) -> Result<CubeTensor<R>, Error> {
-        let (own, gpu) = (kernel(&spec), gpu(&arrays.dictionary));
-        if !own.fits(&gpu) {
-            has_no_kernel("permutation-diagonal recurrences");
+        let (kernel, gpu) = (kernel(&spec), gpu(&arrays.dictionary));
+        if !kernel.fits(&gpu) {
             let device = arrays.dictionary.device.clone();
-            return Ok(on_device(&Flex::permutation(spec, hosted(arrays))?, &device));
+            return from_host("permutation-diagonal recurrences", &device, Flex::permutation(spec, arrays.map(on_host)));
         }
-        let arrays = contiguous(arrays);
+        let arrays = arrays.map::<Self>(buffer);
         let buffers = buffers(&arrays);
-        let states = own.forward(&gpu, &buffers)?;
-        Ok(of_buffer(&arrays.dictionary, [buffers.batch, buffers.length, own.width()], states))
+        let states = kernel.forward(&gpu, &buffers)?;
+        Ok(of_buffer(&arrays.dictionary, [buffers.batch, buffers.length, kernel.width()], states))
     }
 
     fn permutation_backward(
@@ -28,26 +28,22 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> PermutationOps for OnGpu<R, 
         arrays: Arrays<Self>,
         states: CubeTensor<R>,
         gradient: CubeTensor<R>,
-    ) -> Result<ArrayGradients<Self>, Error> {
-        let (own, gpu) = (kernel(&spec), gpu(&arrays.dictionary));
-        if !own.fits(&gpu) {
+    ) -> Result<Gradients<Self, 3>, Error> {
+        let (kernel, gpu) = (kernel(&spec), gpu(&arrays.dictionary));
+        if !kernel.fits(&gpu) {
             let device = arrays.dictionary.device.clone();
-            let of = Flex::permutation_backward(spec, hosted(arrays), on_host(states), on_host(gradient))?;
-            return Ok(ArrayGradients {
-                dictionary: on_device(&of.dictionary, &device),
-                control: on_device(&of.control, &device),
-                initial: on_device(&of.initial, &device),
-            });
+            let gradients = Flex::permutation_backward(spec, arrays.map(on_host), on_host(states), on_host(gradient));
+            return gradients_from_host(&device, gradients);
         }
-        let arrays = contiguous(arrays);
+        let arrays = arrays.map::<Self>(buffer);
         let (states, gradient) = (buffer(states), buffer(gradient));
-        let of = own.backward(&gpu, &buffers(&arrays), &states.handle, &gradient.handle)?;
+        let of = kernel.backward(&gpu, &buffers(&arrays), &states.handle, &gradient.handle)?;
         let like = &arrays.dictionary;
-        Ok(ArrayGradients {
-            dictionary: of_buffer(like, like.shape(), of.dictionary),
-            control: of_buffer(like, arrays.control.shape(), of.control),
-            initial: of_buffer(like, arrays.initial.shape(), of.initial),
-        })
+        Ok([
+            Some(of_buffer(like, like.shape(), of.dictionary)),
+            Some(of_buffer(like, arrays.control.shape(), of.control)),
+            Some(of_buffer(like, arrays.initial.shape(), of.initial)),
+        ])
     }
 }
 
@@ -66,16 +62,6 @@ fn kernel(spec: &PermutationDiagonal) -> device::PermutationDiagonal {
     device::PermutationDiagonal { hidden, matrices, diagonal, one_hot, input: spec.input }
 }
 
-/// The same arrays, laid out as their shapes say.
-fn contiguous<R: CubeRuntime, I: IntElement, B: BoolElement>(arrays: Arrays<OnGpu<R, I, B>>) -> Arrays<OnGpu<R, I, B>> {
-    Arrays {
-        dictionary: buffer(arrays.dictionary),
-        control: buffer(arrays.control),
-        initial: buffer(arrays.initial),
-        timing: arrays.timing,
-    }
-}
-
 fn buffers<R: CubeRuntime, I: IntElement, B: BoolElement>(arrays: &Arrays<OnGpu<R, I, B>>) -> device::Arrays {
     let shape = arrays.control.shape();
     device::Arrays {
@@ -86,14 +72,5 @@ fn buffers<R: CubeRuntime, I: IntElement, B: BoolElement>(arrays: &Arrays<OnGpu<
         initial: arrays.initial.handle.clone(),
         spans: arrays.timing.spans.as_ref().map(|spans| spans.iter().map(|&dt| dt as f32).collect()),
         lengths: arrays.timing.lengths.clone(),
-    }
-}
-
-fn hosted<R: CubeRuntime, I: IntElement, B: BoolElement>(arrays: Arrays<OnGpu<R, I, B>>) -> Arrays<Flex> {
-    Arrays {
-        dictionary: on_host(arrays.dictionary),
-        control: on_host(arrays.control),
-        initial: on_host(arrays.initial),
-        timing: arrays.timing,
     }
 }

@@ -19,7 +19,7 @@ use burn_tensor::backend::Backend;
 
 pub use crate::operation::Error;
 pub use ncde_kernels::permutation::{Diagonal, OneHot, PermutationDiagonal};
-pub use ops::{ArrayGradients, Arrays, PermutationOps};
+pub use ops::{Arrays, PermutationOps};
 
 use crate::operation::{primitive, public, want};
 

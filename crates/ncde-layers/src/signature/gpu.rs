@@ -10,19 +10,17 @@ use ncde_gpu::signature as device;
 use ncde_signature::{Basis, Signature};
 
 use super::{Error, Over, SignatureOps};
-use crate::gpu::{OnGpu, buffer, gpu, has_no_kernel, of_buffer, on_device, on_host};
+use crate::gpu::{OnGpu, buffer, from_host, gpu, of_buffer, on_host};
 
 impl<R: CubeRuntime, I: IntElement, B: BoolElement> SignatureOps for OnGpu<R, I, B> {
     fn signature(transform: &Arc<Signature>, over: Over, path: CubeTensor<R>) -> Result<CubeTensor<R>, Error> {
-        let Some(own) = kernel(transform, over, &path) else {
-            has_no_kernel("signatures");
-            let device = path.device.clone();
-            return Ok(on_device(&Flex::signature(transform, over, on_host(path))?, &device));
+        let Some(kernel) = kernel(transform, over, &path) else {
+            return from_host("signatures", &path.device.clone(), Flex::signature(transform, over, on_host(path)));
         };
         let path = buffer(path);
         let (gpu, arrays) = (gpu(&path), arrays(&path));
-        let values = own.forward(&gpu, on(over), &arrays)?;
-        Ok(of_buffer(&path, [arrays.batch, on(over).results(arrays.length), own.len()], values))
+        let values = kernel.forward(&gpu, on(over), &arrays)?;
+        Ok(of_buffer(&path, [arrays.batch, on(over).results(arrays.length), kernel.len()], values))
     }
 
     fn signature_backward(
@@ -31,12 +29,12 @@ impl<R: CubeRuntime, I: IntElement, B: BoolElement> SignatureOps for OnGpu<R, I,
         path: CubeTensor<R>,
         gradient: CubeTensor<R>,
     ) -> Result<CubeTensor<R>, Error> {
-        let Some(own) = kernel(transform, over, &path) else {
-            let device = path.device.clone();
-            return Ok(on_device(&Flex::signature_backward(transform, over, on_host(path), on_host(gradient))?, &device));
+        let Some(kernel) = kernel(transform, over, &path) else {
+            let of_path = Flex::signature_backward(transform, over, on_host(path.clone()), on_host(gradient));
+            return from_host("signatures", &path.device, of_path);
         };
         let (path, gradient) = (buffer(path), buffer(gradient));
-        let of_path = own.backward(&gpu(&path), on(over), &arrays(&path), &gradient.handle)?;
+        let of_path = kernel.backward(&gpu(&path), on(over), &arrays(&path), &gradient.handle)?;
         Ok(of_buffer(&path, path.shape(), of_path))
     }
 }

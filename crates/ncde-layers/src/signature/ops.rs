@@ -20,6 +20,7 @@ pub enum Over {
 }
 
 /// A backend with a signature kernel.
+#[expect(unused_variables, reason = "a backend whose reverse passes are not differentiable has none: it refuses")]
 pub trait SignatureOps: Backend {
     /// The forward pass.
     ///
@@ -36,11 +37,13 @@ pub trait SignatureOps: Backend {
     /// `path`: `[batch, length, channels]`, `gradient`: `[batch, results, transform.len()]`, to `[batch, length, channels]`.
     ///
     /// # Errors
-    /// As for [`signature`](Self::signature).
+    /// Also on a backend that differentiates: the reverse pass is not itself differentiable.
     fn signature_backward(
         transform: &Arc<Signature>,
         over: Over,
         path: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
-    ) -> Result<FloatTensor<Self>, Error>;
+    ) -> Result<FloatTensor<Self>, Error> {
+        Err(Error::SecondOrder)
+    }
 }

@@ -6,7 +6,7 @@ use burn_flex::Flex;
 use burn_tensor::backend::Backend;
 use burn_tensor::{DType, Tensor, TensorData};
 use ncde_layers::layer::{Branches, Context, LayerBackend, Network, Phase, Places, Rows};
-use ncde_runtime::layer::{Ended, Init, Kept, Resolved, Row, Rows as Kind, Signal, StepChain, weights};
+use ncde_runtime::layer::{Ended, Init, Resolved, Row, Rows as Kind, Signal, StateMemory, StepChain, weights};
 use ncde_runtime::random::Stream;
 use ncde_runtime::{LayerSpec, NamedWeight, Weights};
 
@@ -141,7 +141,7 @@ impl Sample {
     pub(crate) fn steps(&self, data: &Data, series: usize) -> Vec<Stepped> {
         let mut chain =
             StepChain::new(&Resolved::new(&self.layers, &self.input).unwrap(), &mut Weights::of(self.weights())).unwrap();
-        let mut memory = Kept::new(chain.memory());
+        let mut memory = StateMemory::new(chain.memory());
         let rows = data.rows[series].chunks(data.width).zip(&data.times[series]);
         rows.map(|(values, &time)| {
             let row = Row { time, values, statics: &data.statics[series] };

@@ -1,7 +1,7 @@
 //! Contractive flows: no state grows, whatever the weights, and input over rate bounds those that are added to.
 
 use burn_tensor::DType;
-use ncde_runtime::layer::{Kept, Resolved, Row, StepChain};
+use ncde_runtime::layer::{Resolved, Row, StateMemory, StepChain};
 use ncde_runtime::random::Stream;
 use ncde_runtime::{NamedWeight, Weights};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn a_state_stays_bounded_over_a_stream_without_end() {
         let b = &weights.iter().find(|weight| weight.name == "layers.0.b").unwrap().values;
         let norm = b.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
         let mut chain = StepChain::new(&Resolved::new(&own.layers, &own.input).unwrap(), &mut Weights::of(weights)).unwrap();
-        let (mut memory, stream) = (Kept::new(chain.memory()), Stream::new(4, 1));
+        let (mut memory, stream) = (StateMemory::new(chain.memory()), Stream::new(4, 1));
         let (mut last, mut start, mut most) = (vec![0.0; 3], 0.0, 0.0_f64);
         for k in 0..100_000_u64 {
             let values: Vec<f64> = (0..3).map(|i| 2.0 * stream.uniform(3 * k + i) - 1.0).collect();

@@ -5,8 +5,10 @@ use num_traits::Float;
 use serde::de::{Error as _, IntoDeserializer, value};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::per_row::per_row;
 use super::signal::misplaced;
-use super::{Layer, Row, Share, Signal, Step, StepChain, Values};
+use super::state_memory::narrow;
+use super::{Layer, Signal, Step, StepChain, Values};
 use crate::Error;
 
 /// An activation.
@@ -34,8 +36,8 @@ impl<'de> Deserialize<'de> for Function {
         if name == "glu" {
             return Ok(Self::Glu);
         }
-        let own: Result<Pointwise, value::Error> = Pointwise::deserialize(name.as_str().into_deserializer());
-        own.map(Self::Each).map_err(|error| D::Error::custom(format!("{error}, `glu`")))
+        let pointwise: Result<Pointwise, value::Error> = Pointwise::deserialize(name.as_str().into_deserializer());
+        pointwise.map(Self::Each).map_err(|error| D::Error::custom(format!("{error}, `glu`")))
     }
 }
 
@@ -97,7 +99,7 @@ fn each<T: Float>(x: &[T], y: &mut [T], function: impl Fn(T) -> T) {
     y.iter_mut().zip(x).for_each(|(y, &x)| *y = function(x));
 }
 
-fn sigmoid<T: Float>(x: T) -> T {
+pub(super) fn sigmoid<T: Float>(x: T) -> T {
     T::one() / (T::one() + (-x).exp())
 }
 
@@ -125,25 +127,13 @@ impl Layer for Activation {
     }
 
     fn step(&self, input: &Signal, _: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
-        let width = input.width();
-        Ok(Box::new(ActivationStep { function: self.function, x: Vec::new(), y: vec![0.0; self.function.width(width)] }))
-    }
-}
-
-#[derive(Debug)]
-struct ActivationStep {
-    function: Function,
-    x: Vec<f32>,
-    y: Vec<f32>,
-}
-
-impl Step for ActivationStep {
-    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        self.x.clear();
-        self.x.extend(row.values.iter().map(|&x| x as f32));
-        self.function.apply(&self.x, &mut self.y);
-        out.clear();
-        out.extend(self.y.iter().map(|&y| f64::from(y)));
-        Ok(true)
+        let (function, width) = (self.function, input.width());
+        let (mut x, mut y) = (vec![0.0_f32; width], vec![0.0; function.width(width)]);
+        per_row(move |row, out| {
+            narrow(row.values, &mut x);
+            function.apply(&x, &mut y);
+            out.extend(y.iter().map(|&y| f64::from(y)));
+            Ok(())
+        })
     }
 }

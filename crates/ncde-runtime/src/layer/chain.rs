@@ -16,6 +16,8 @@ pub enum Ended {
 }
 
 /// Layers one after the other, each with its share of one memory.
+///
+/// What takes rows fails if a state overflows; the memory is then of no use.
 #[derive(Debug)]
 pub struct StepChain {
     steps: Vec<Box<dyn Step>>,
@@ -37,7 +39,7 @@ impl StepChain {
         let mut handed_on: Option<Values> = None;
         for (i, node) in layers.nodes.iter().enumerate() {
             let signal = &node.input;
-            let mut values = node.values(|weight| weights.take(&weight.name, &weight.shape))?;
+            let mut values = node.values(|name, shape| weights.take(name, shape))?;
             let inside = node.inside.iter().map(|list| Self::new(list, weights)).collect::<Result<Vec<_>, _>>()?;
             let wide = signal.width() >= MANY_INPUTS;
             let step = match (node.spec, handed_on.take(), layers.nodes.get(i + 1).map(|next| next.spec)) {
@@ -73,9 +75,6 @@ impl StepChain {
     }
 
     /// Takes a row through the layers from `first` on; what comes out is [`last`](Self::last).
-    ///
-    /// # Errors
-    /// If a state overflows; the memory is then of no use.
     pub fn push(&mut self, first: usize, mut memory: Share<'_>, row: Row<'_>) -> Result<Ended, Error> {
         self.row.clear();
         self.row.extend_from_slice(row.values);
@@ -83,9 +82,9 @@ impl StepChain {
             if self.steps[i].is_identity() {
                 continue;
             }
-            let own = memory.part(self.start(i), self.ends[i]);
+            let share = memory.part(self.start(i), self.ends[i]);
             let row = Row { values: &self.row, ..row };
-            if !self.steps[i].push(own, row, &mut self.next)? {
+            if !self.steps[i].push(share, row, &mut self.next)? {
                 return Ok(Ended::At(i));
             }
             std::mem::swap(&mut self.row, &mut self.next);
@@ -99,21 +98,15 @@ impl StepChain {
     }
 
     /// Takes rows of which nobody needs what comes out, if [only the first layer remembers](Self::may_pass) them.
-    ///
-    /// # Errors
-    /// As for [`push`](Self::push).
     pub fn pass(&mut self, memory: Share<'_>, rows: &[Row<'_>]) -> Result<(), Error> {
         self.steps.first_mut().map_or(Ok(()), |first| first.pass(memory, rows))
     }
 
     /// What would come out if the open window of layer `first` ended here, and those above it. The memory is used up: give a copy.
-    ///
-    /// # Errors
-    /// As for [`push`](Self::push).
     pub fn open(&mut self, mut first: usize, mut memory: Share<'_>, row: Row<'_>) -> Result<(), Error> {
         loop {
-            let own = memory.part(self.start(first), self.ends[first]);
-            self.steps[first].open(own, &mut self.next)?;
+            let share = memory.part(self.start(first), self.ends[first]);
+            self.steps[first].open(share, &mut self.next)?;
             let values = std::mem::take(&mut self.next);
             let ended = self.push(first + 1, memory.again(), Row { values: &values, ..row });
             self.next = values;

@@ -24,6 +24,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::linear::affine;
 use super::{Init, Row, Values, Weight};
 use crate::Error;
 
@@ -85,17 +86,41 @@ impl Initial {
     }
 
     /// `L`, where there is one, and `c`.
-    pub(super) fn take(self, weights: &mut Values, states: usize) -> Result<(Option<Vec<f32>>, Vec<f32>), Error> {
+    pub(super) fn take(self, weights: &mut Values, states: usize) -> Result<Start, Error> {
         Ok(match self {
-            Self::First => (Some(weights.take("first")?), weights.take("start")?),
-            Self::Learned => (None, weights.take("start")?),
-            Self::One => (None, Self::one(states)),
+            Self::First => Start { map: Some(weights.take("first")?), constant: weights.take("start")? },
+            Self::Learned => Start { map: None, constant: weights.take("start")? },
+            Self::One => Start { map: None, constant: Self::one(states) },
         })
     }
 
     /// `(1, 0, ..., 0)`.
     pub fn one(states: usize) -> Vec<f32> {
         (0..states).map(|state| if state == 0 { 1.0 } else { 0.0 }).collect()
+    }
+}
+
+/// `h_0 = L (x_0, statics) + c`, or `h_0 = c`.
+#[derive(Debug)]
+pub(super) struct Start {
+    map: Option<Vec<f32>>,
+    constant: Vec<f32>,
+}
+
+impl Start {
+    /// Whether the first row sets the state.
+    pub(super) fn reads_first_row(&self) -> bool {
+        self.map.is_some()
+    }
+
+    /// Sets the state to `h_0`, from the numbers of the first row that are read.
+    pub(super) fn set(&self, numbers: &[f64], statics: &[f64], state: &mut [f32]) {
+        state.copy_from_slice(&self.constant);
+        if let Some(map) = &self.map {
+            let (of_numbers, of_statics) = map.split_at(numbers.len() * state.len());
+            affine(numbers, of_numbers, state);
+            affine(statics, of_statics, state);
+        }
     }
 }
 

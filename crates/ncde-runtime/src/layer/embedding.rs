@@ -4,8 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::per_row::per_row;
 use super::signal::{at_least_one, misplaced, product};
-use super::{Init, Layer, Role, Row, Rows, Share, Signal, Step, StepChain, Values, Weight};
+use super::{Init, Layer, Role, Rows, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// An embedding of tokens.
@@ -46,27 +47,15 @@ impl Layer for Embedding {
     }
 
     fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
-        let vocabulary = Self::vocabulary(input)?;
-        Ok(Box::new(EmbeddingStep { weight: weights.take("weight")?, width: self.width, vocabulary }))
-    }
-}
-
-#[derive(Debug)]
-struct EmbeddingStep {
-    weight: Vec<f32>,
-    width: usize,
-    vocabulary: usize,
-}
-
-impl Step for EmbeddingStep {
-    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let token = row.values.first().copied().unwrap_or(f64::NAN);
-        if !(token >= 0.0 && token < self.vocabulary as f64 && token.fract() == 0.0) {
-            let problem = format!("token {token}, but the model knows tokens 0 to {}", self.vocabulary - 1);
-            return Err(Error::Layer { layer: "embedding".into(), problem });
-        }
-        out.clear();
-        out.extend(self.weight[token as usize * self.width..][..self.width].iter().map(|&x| f64::from(x)));
-        Ok(true)
+        let (vocabulary, width, weight) = (Self::vocabulary(input)?, self.width, weights.take("weight")?);
+        per_row(move |row, out| {
+            let token = row.values.first().copied().unwrap_or(f64::NAN);
+            if !(token >= 0.0 && token < vocabulary as f64 && token.fract() == 0.0) {
+                let problem = format!("token {token}, but the model knows tokens 0 to {}", vocabulary - 1);
+                return Err(misplaced("embedding", problem));
+            }
+            out.extend(weight[token as usize * width..][..width].iter().map(|&x| f64::from(x)));
+            Ok(())
+        })
     }
 }

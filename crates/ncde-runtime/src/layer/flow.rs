@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use ncde_kernels::{Commutators, Stream};
 
-use super::linear::affine;
+use super::drive::Start;
+use super::state_memory::{narrow, widen};
 use super::{Drive, InputTerm, LinearCde, Prepared, Row, Share, Signal, Size, Step, Values};
 use crate::Error;
 
@@ -17,9 +18,7 @@ pub(super) struct LinearStep {
     scale: f32,
     stream: Stream<f32>,
     generator: Generator,
-    /// `L` and `c`.
-    first: Option<Vec<f32>>,
-    start: Vec<f32>,
+    start: Start,
     driving: Range<usize>,
     starting: Range<usize>,
     width: usize,
@@ -35,13 +34,13 @@ enum Generator {
     /// The first coordinates as they are; those at `places` go with `vectors`, `[places, H]`.
     Coordinates { coefficients: usize, places: Vec<usize>, vectors: Vec<f32> },
     /// From increments: the matrices (and vectors) of each, `[channels, numbers]`, entry after entry with the blocks side by side.
-    Increments { of: Commutators, columns: Vec<f32>, channels: usize, blocks: usize },
+    Increments { commutators: Commutators, columns: Vec<f32>, channels: usize, blocks: usize },
 }
 
 impl LinearStep {
     pub(super) fn new(spec: &LinearCde, input: &Signal, prepared: &Prepared, weights: &mut Values) -> Result<Self, Error> {
         let (free, hidden) = (weights.take("a")?, spec.hidden);
-        let a = prepared.contractive.as_ref().map_or_else(|| free.clone(), |own| own.matrices(&free));
+        let a = prepared.contractive.as_ref().map_or_else(|| free.clone(), |contractive| contractive.matrices(&free));
         let b = if spec.input == InputTerm::None { None } else { Some(weights.take("b")?) };
         let (matrices, generator) = match (&prepared.plan, prepared.commutators) {
             (Some(plan), _) => {
@@ -57,17 +56,16 @@ impl LinearStep {
                 let places = plan.vector_places().to_vec();
                 (matrices, Generator::Coordinates { coefficients: plan.coefficients(), places, vectors })
             }
-            (None, Some(of)) => {
-                let (channels, blocks) = (prepared.field.channels(), hidden / of.block);
-                let columns = columns(&a, b.as_deref(), channels, blocks, of.block);
+            (None, Some(commutators)) => {
+                let (channels, blocks) = (prepared.field.channels(), hidden / commutators.block);
+                let columns = columns(&a, b.as_deref(), channels, blocks, commutators.block);
                 (
-                    LinearCde::units(of.block, prepared.field.channel(0).len()),
-                    Generator::Increments { of, columns, channels, blocks },
+                    LinearCde::units(commutators.block, prepared.field.channel(0).len()),
+                    Generator::Increments { commutators, columns, channels, blocks },
                 )
             }
             (None, None) => return Err(Error::State("a linear CDE without a plan".into())),
         };
-        let (first, start) = spec.initial.take(weights, hidden)?;
         Ok(Self {
             hidden,
             drive: spec.drive,
@@ -75,8 +73,7 @@ impl LinearStep {
             scale: spec.scale as f32,
             stream: Stream::new(&prepared.recurrence, &matrices)?,
             generator,
-            first,
-            start,
+            start: spec.initial.take(weights, hidden)?,
             driving: prepared.driving.clone(),
             starting: prepared.first.clone(),
             width: input.width(),
@@ -105,21 +102,21 @@ impl LinearStep {
                 }
                 Ok(self.stream.push(&mut self.state, lambda, Some(&self.beta))?)
             }
-            Generator::Increments { of, columns, channels, blocks } => {
+            Generator::Increments { commutators, columns, channels, blocks } => {
                 let numbers = columns.len() / channels;
-                let mut each = vec![0.0; of.steps * numbers];
-                for (x, out) in self.omega.chunks_exact(*channels).zip(each.chunks_exact_mut(numbers)) {
+                let mut matrices = vec![0.0; commutators.steps * numbers];
+                for (x, out) in self.omega.chunks_exact(*channels).zip(matrices.chunks_exact_mut(numbers)) {
                     for (&x, row) in x.iter().zip(columns.chunks_exact(numbers)) {
                         out.iter_mut().zip(row).for_each(|(out, &m)| *out += x * m);
                     }
                 }
-                let made = of.forward(numbers, &each)?;
-                let (omega, vector) = made.split_at(self.hidden * of.block);
-                if !of.vectors {
+                let generators = commutators.forward(numbers, &matrices)?;
+                let (omega, vector) = generators.split_at(self.hidden * commutators.block);
+                if !commutators.vectors {
                     return Ok(self.stream.push(&mut self.state, omega, None)?);
                 }
                 for (i, beta) in self.beta.iter_mut().enumerate() {
-                    *beta = vector[i % of.block * blocks + i / of.block];
+                    *beta = vector[i % commutators.block * blocks + i / commutators.block];
                 }
                 Ok(self.stream.push(&mut self.state, omega, Some(&self.beta))?)
             }
@@ -132,8 +129,8 @@ fn columns(a: &[f32], b: Option<&[f32]>, channels: usize, blocks: usize, block: 
     let mut all = Vec::new();
     for k in 0..channels {
         for (from, entries) in std::iter::once((a, block * block)).chain(b.map(|b| (b, block))) {
-            let own = &from[k * blocks * entries..(k + 1) * blocks * entries];
-            all.extend((0..entries).flat_map(|entry| (0..blocks).map(move |j| own[j * entries + entry])));
+            let channel = &from[k * blocks * entries..(k + 1) * blocks * entries];
+            all.extend((0..entries).flat_map(|entry| (0..blocks).map(move |j| channel[j * entries + entry])));
         }
     }
     all
@@ -161,17 +158,12 @@ impl Step for LinearStep {
         let (state, last) = rest.split_at_mut(self.hidden);
         let first = head[0] == 0.0;
         if first {
-            self.state.copy_from_slice(&self.start);
-            if let Some(map) = &self.first {
-                let (knot, statics) = map.split_at(self.starting.len() * self.hidden);
-                affine(&row.values[self.starting.clone()], knot, &mut self.state);
-                affine(row.statics, statics, &mut self.state);
-            }
+            self.start.set(&row.values[self.starting.clone()], row.statics, &mut self.state);
         } else {
-            self.state.iter_mut().zip(state.iter()).for_each(|(h, &kept)| *h = kept as f32);
+            narrow(state, &mut self.state);
         }
         // Tokens drive from the first on, unless that sets the initial state.
-        if !first || (self.drive == (Drive::Tokens {}) && self.first.is_none()) {
+        if !first || (self.drive == (Drive::Tokens {}) && !self.start.reads_first_row()) {
             let driving = Row { values: &row.values[self.driving.clone()], ..row };
             self.drive.increment((head[1], last), driving, &mut self.omega);
             if self.input == InputTerm::Values {
@@ -182,7 +174,7 @@ impl Step for LinearStep {
             self.advance()?;
         }
         (head[0], head[1]) = (1.0, row.time);
-        state.iter_mut().zip(&self.state).for_each(|(kept, &h)| *kept = f64::from(h));
+        widen(&self.state, state);
         if self.drive.looks_back() {
             last.copy_from_slice(row.values);
         }

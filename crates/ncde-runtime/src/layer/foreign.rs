@@ -118,10 +118,10 @@ impl Serialize for Foreign {
     }
 }
 
-/// Reads a layer: one of another crate if its name is registered, else one of this crate by `own`.
+/// Reads a layer: one of another crate if its name is registered, else one of this crate by `read_known`.
 pub(super) fn read<'de, D: Deserializer<'de>>(
     from: D,
-    own: impl FnOnce(Value) -> Result<LayerSpec, serde_json::Error>,
+    read_known: impl FnOnce(Value) -> Result<LayerSpec, serde_json::Error>,
 ) -> Result<LayerSpec, D::Error> {
     let Strict(value) = Strict::deserialize(from)?;
     let name = value.get("layer").and_then(Value::as_str).filter(|name| registered(name).is_some());
@@ -130,7 +130,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(
             settings.remove("layer");
             Foreign::new(&name, settings).map(LayerSpec::Foreign).map_err(|e| D::Error::custom(format!("layer `{name}`: {e}")))
         }
-        (_, value) => own(value).map_err(D::Error::custom),
+        (_, value) => read_known(value).map_err(D::Error::custom),
     }
 }
 

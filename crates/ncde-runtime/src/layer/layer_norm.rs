@@ -6,7 +6,9 @@
 use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
-use super::{Init, Layer, Role, Row, Share, Signal, Step, StepChain, Values, Weight};
+use super::per_row::per_row;
+use super::state_memory::narrow;
+use super::{Init, Layer, Role, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// What is added to the variance of a row before it is divided by its root.
@@ -38,27 +40,17 @@ impl Layer for LayerNorm {
 
     fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let affine = if self.affine { Some([weights.take("gain")?, weights.take("offset")?]) } else { None };
-        Ok(Box::new(NormStep { affine, x: vec![0.0; input.width()] }))
-    }
-}
-
-#[derive(Debug)]
-struct NormStep {
-    affine: Option<[Vec<f32>; 2]>,
-    x: Vec<f32>,
-}
-
-impl Step for NormStep {
-    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        self.x.iter_mut().zip(row.values).for_each(|(x, &value)| *x = value as f32);
-        let (mean, factor) = LayerNorm::moments(&self.x);
-        self.x.iter_mut().for_each(|x| *x = (*x - mean) * factor);
-        if let Some([gain, offset]) = &self.affine {
-            self.x.iter_mut().zip(gain.iter().zip(offset)).for_each(|(x, (g, c))| *x = *x * g + c);
-        }
-        out.clear();
-        out.extend(self.x.iter().map(|&x| f64::from(x)));
-        Ok(true)
+        let mut x = vec![0.0; input.width()];
+        per_row(move |row, out| {
+            narrow(row.values, &mut x);
+            let (mean, factor) = Self::moments(&x);
+            x.iter_mut().for_each(|x| *x = (*x - mean) * factor);
+            if let Some([gain, offset]) = &affine {
+                x.iter_mut().zip(gain.iter().zip(offset)).for_each(|(x, (g, c))| *x = *x * g + c);
+            }
+            out.extend(x.iter().map(|&x| f64::from(x)));
+            Ok(())
+        })
     }
 }
 

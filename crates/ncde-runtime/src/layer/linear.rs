@@ -2,10 +2,12 @@
 //!
 //! Weights: `weight` `[inputs, outputs]`, `bias` `[outputs]`, both uniform on `±1 / sqrt(inputs)` at first. Cost a row: `inputs x outputs`.
 
-use ncde_simd::{Kernel, Number, Simd, dispatch};
+use ncde_simd::Number;
 use serde::{Deserialize, Serialize};
 
+use super::per_row::per_row;
 use super::signal::{at_least_one, counted, product, refuse};
+use super::state_memory::narrow;
 use super::{Init, Layer, Row, Share, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
@@ -50,7 +52,13 @@ impl Layer for Linear {
         if inputs >= MANY_INPUTS {
             return Ok(Box::new(Columns::new(&weight, bias, vec![0.0; inputs], &vec![1.0; inputs])));
         }
-        Ok(Box::new(LinearStep { y: bias.clone(), weight, bias }))
+        let mut y = bias.clone();
+        per_row(move |row, out| {
+            y.copy_from_slice(&bias);
+            affine(row.values, &weight, &mut y);
+            out.extend(y.iter().map(|&y| f64::from(y)));
+            Ok(())
+        })
     }
 }
 
@@ -59,23 +67,6 @@ impl Linear {
     pub(super) fn behind(standardise: &mut Values, weights: &mut Values) -> Result<Columns, Error> {
         let (shift, factor) = (standardise.take("shift")?, standardise.take("factor")?);
         Ok(Columns::new(&weights.take("weight")?, weights.take("bias")?, shift, &factor))
-    }
-}
-
-#[derive(Debug)]
-struct LinearStep {
-    weight: Vec<f32>,
-    bias: Vec<f32>,
-    y: Vec<f32>,
-}
-
-impl Step for LinearStep {
-    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        self.y.copy_from_slice(&self.bias);
-        affine(row.values, &self.weight, &mut self.y);
-        out.clear();
-        out.extend(self.y.iter().map(|&y| f64::from(y)));
-        Ok(true)
     }
 }
 
@@ -99,9 +90,9 @@ impl Columns {
 
     /// What comes out for `x`, which is used up.
     pub(super) fn read(&self, x: &mut [f32], out: &mut Vec<f64>) {
-        dispatch(Shift { shift: &self.shift, x });
+        subtract(x, &self.shift);
         out.clear();
-        out.extend(self.columns.iter().zip(&self.bias).map(|(column, bias)| f64::from(dispatch(Dot(x, column)) + bias)));
+        out.extend(self.columns.iter().zip(&self.bias).map(|(column, bias)| f64::from(inner_product(x, column) + bias)));
     }
 }
 
@@ -109,72 +100,31 @@ impl Step for Columns {
     fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         let mut x = std::mem::take(&mut self.x);
         x.resize(row.values.len(), 0.0);
-        dispatch(Narrowed { row: row.values, x: &mut x });
+        narrow(row.values, &mut x);
         self.read(&mut x, out);
         self.x = x;
         Ok(true)
     }
 }
 
-/// The same numbers in single precision.
-struct Narrowed<'a> {
-    row: &'a [f64],
-    x: &'a mut [f32],
-}
-
-impl Kernel for Narrowed<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        self.x.iter_mut().zip(self.row).for_each(|(x, &value)| *x = value as f32);
+ncde_simd::kernel! {
+    /// `x - m`.
+    dispatch fn subtract<'a, S: Simd>(_simd: S, x: &'a mut [f32], shift: &'a [f32]) {
+        x.iter_mut().zip(shift).for_each(|(x, m)| *x -= m);
     }
 }
 
-/// `x - m`.
-struct Shift<'a> {
-    shift: &'a [f32],
-    x: &'a mut [f32],
-}
-
-impl Kernel for Shift<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        self.x.iter_mut().zip(self.shift).for_each(|(x, m)| *x -= m);
+ncde_simd::kernel! {
+    dispatch fn inner_product<'a, S: Simd>(simd: S, x: &'a [f32], y: &'a [f32]) -> f32 {
+        f32::dot(simd, x, y)
     }
 }
 
-struct Dot<'a>(&'a [f32], &'a [f32]);
-
-impl Kernel for Dot<'_> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> f32 {
-        f32::dot(simd, self.0, self.1)
-    }
-}
-
-/// `y += W^T x`.
-pub(crate) fn affine(x: &[f64], weight: &[f32], y: &mut [f32]) {
-    dispatch(Affine { x, weight, y });
-}
-
-struct Affine<'a> {
-    x: &'a [f64],
-    weight: &'a [f32],
-    y: &'a mut [f32],
-}
-
-impl Kernel for Affine<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        for (&x, row) in self.x.iter().zip(self.weight.chunks_exact(self.y.len())) {
-            f32::axpy(simd, self.y, x as f32, row);
+ncde_simd::kernel! {
+    /// `y += W^T x`.
+    pub(crate) dispatch fn affine<'a, S: Simd>(simd: S, x: &'a [f64], weight: &'a [f32], y: &'a mut [f32]) {
+        for (&x, row) in x.iter().zip(weight.chunks_exact(y.len())) {
+            f32::axpy(simd, y, x as f32, row);
         }
     }
 }

@@ -24,7 +24,7 @@ use ncde_signature::Basis;
 use serde::{Deserialize, Serialize};
 
 use super::flow::LinearStep;
-use super::signal::{at_least_one, misplaced, product, refuse, signature_sizes};
+use super::signal::{at_least_one, misplaced, positive, product, refuse, signature_sizes};
 use super::{
     Contractive, Cost, Drive, Form, Init, Initial, InputTerm, Layer, Plan, Role, Scale, Signal, Stability, Step, StepChain,
     StructureSpec, Values, Weight,
@@ -68,7 +68,7 @@ impl LinearCde {
     ///
     /// ```
     /// use ncde_runtime::layer::{InputTerm, LinearCde, StructureSpec};
-    /// let cde = LinearCde::new(64).with_structure(StructureSpec::Dplr { rank: 4 }).with_input(InputTerm::Path);
+    /// let cde = LinearCde { structure: StructureSpec::Dplr { rank: 4 }, input: InputTerm::Path, ..LinearCde::new(64) };
     /// assert_eq!((cde.hidden, cde.input), (64, InputTerm::Path));
     /// ```
     pub fn new(hidden: usize) -> Self {
@@ -84,36 +84,6 @@ impl LinearCde {
             forget: None,
             stability: Stability::Free {},
         }
-    }
-
-    /// With matrices of another structure.
-    #[must_use]
-    pub fn with_structure(self, structure: StructureSpec) -> Self {
-        Self { structure, ..self }
-    }
-
-    /// Driven by something else than windows.
-    #[must_use]
-    pub fn with_drive(self, drive: Drive) -> Self {
-        Self { drive, ..self }
-    }
-
-    /// With something that is added to the state.
-    #[must_use]
-    pub fn with_input(self, input: InputTerm) -> Self {
-        Self { input, ..self }
-    }
-
-    /// With another beginning.
-    #[must_use]
-    pub fn with_initial(self, initial: Initial) -> Self {
-        Self { initial, ..self }
-    }
-
-    /// With another step of the flow.
-    #[must_use]
-    pub fn with_transition(self, transition: Transition) -> Self {
-        Self { transition, ..self }
     }
 }
 
@@ -192,9 +162,7 @@ impl LinearCde {
     /// If the sizes make no sense, or windows come in a form that the structure cannot use.
     pub fn prepare(&self, input: &Signal, mask: Option<&[f32]>) -> Result<Prepared, Error> {
         at_least_one(&[("hidden", self.hidden)])?;
-        if !(self.scale.is_finite() && self.scale > 0.0) {
-            return refuse("scale", format!("{}; it is a positive number", self.scale));
-        }
+        positive(&[("scale", self.scale)])?;
         let (channels, driving, first) = self.sizes(input)?;
         self.columns(input)?;
         let field = self.structure.field(self.hidden, channels, mask)?;
@@ -228,13 +196,13 @@ impl LinearCde {
     /// How weights become matrices that never expand, if that is asked for.
     fn contractive(&self, input: &Signal, field: &Field) -> Result<Option<Contractive>, Error> {
         let Stability::Contractive { rate } = self.stability else { return Ok(None) };
-        let own = Contractive::new(field.structure(), rate)?;
+        let contractive = Contractive::new(field.structure(), rate)?;
         if self.transition == Transition::Euler {
             return refuse("stability", "`contractive`, but `I + Omega` expands, whatever the weights; use the transition `exp`");
         }
         match self.drive {
             Drive::Windows {} => match input.windows("linear-cde")?.2 {
-                Form::LogSignature { depth: 1, .. } => Ok(Some(own)),
+                Form::LogSignature { depth: 1, .. } => Ok(Some(contractive)),
                 _ => refuse(
                     "stability",
                     "`contractive`, but brackets with the matrix of time, which is not skew, may expand; use log-signatures of depth 1",
@@ -244,7 +212,7 @@ impl LinearCde {
                 "stability",
                 "`contractive`, but time does not drive, and states are forgotten with time; set `time` of the drive",
             ),
-            _ => Ok(Some(own)),
+            _ => Ok(Some(contractive)),
         }
     }
 
@@ -267,15 +235,15 @@ impl LinearCde {
 
     /// How the parameters of all channels are drawn.
     fn init(&self, field: &Field) -> Result<Init, Error> {
-        let each = self.structure.init(self.init, field)?;
+        let of_channel = self.structure.init(self.init, field)?;
         let contractive = !self.stability.is_free();
         // Half the difference of two numbers is smaller than each by the root of 2.
         let wide = |(count, init): &(usize, Init)| match init {
             Init::Normal(deviation) if contractive => (*count, Init::Normal(std::f64::consts::SQRT_2 * deviation)),
             _ => (*count, init.clone()),
         };
-        let others = (1..field.channels()).flat_map(|_| each.iter().map(wide));
-        let pieces = each.iter().cloned().chain(others).collect();
+        let others = (1..field.channels()).flat_map(|_| of_channel.iter().map(wide));
+        let pieces = of_channel.iter().cloned().chain(others).collect();
         let Some(Forget { octaves }) = self.forget else { return Ok(Init::Pieces(pieces)) };
         let Some(diagonal) = self.structure.diagonal(field, contractive) else {
             let name = field.structure().name();
@@ -290,8 +258,8 @@ impl LinearCde {
         };
         // The rate is the square of an entry of the diagonal of `L`.
         let entry = |rate: f64| if contractive { rate.sqrt() } else { -rate };
-        let by = diagonal.into_iter().map(|(place, state)| (place, entry(rate(state)))).collect();
-        Ok(Init::Moved(Box::new(Init::Pieces(pieces)), by))
+        let offsets = diagonal.into_iter().map(|(place, state)| (place, entry(rate(state)))).collect();
+        Ok(Init::Moved(Box::new(Init::Pieces(pieces)), offsets))
     }
 }
 

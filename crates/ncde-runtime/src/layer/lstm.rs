@@ -15,6 +15,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::activation::sigmoid;
 use super::linear::affine;
 use super::signal::{at_least_one, counted, product};
 use super::{Init, Layer, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
@@ -67,10 +68,6 @@ struct LstmStep {
     hidden: usize,
 }
 
-fn sigmoid(x: f32) -> f32 {
-    1.0 / (1.0 + (-x).exp())
-}
-
 impl Step for LstmStep {
     /// `h`, then `c`.
     fn memory(&self) -> Size {
@@ -96,7 +93,7 @@ impl Step for LstmStep {
 
 #[cfg(test)]
 mod tests {
-    use crate::layer::{Kept, LayerSpec, Resolved, Row, Signal, StepChain};
+    use crate::layer::{LayerSpec, Resolved, Row, Signal, StateMemory, StepChain};
     use crate::{NamedWeight, Weights};
 
     /// What `torch.nn.LSTM` of `PyTorch` 2.15.0 makes of the same numbers:
@@ -133,7 +130,7 @@ mod tests {
         let layers: Vec<LayerSpec> = serde_json::from_str(r#"[{"layer": "lstm", "hidden": 2}]"#).unwrap();
         let resolved = Resolved::new(&layers, &Signal::values(3)).unwrap();
         let mut chain = StepChain::new(&resolved, &mut Weights::of(weights)).unwrap();
-        let mut memory = Kept::new(chain.memory());
+        let mut memory = StateMemory::new(chain.memory());
         for (t, wanted) in TORCH.iter().enumerate() {
             let values: Vec<f64> = (0..3).map(|i| 2.0 * number(48 + 3 * t + i)).collect();
             chain.push(0, memory.share(), Row { time: t as f64, values: &values, statics: &[] }).unwrap();

@@ -19,7 +19,6 @@ mod dropout;
 mod embedding;
 mod flow;
 mod foreign;
-mod kept;
 mod layer_norm;
 mod linear;
 mod linear_cde;
@@ -27,6 +26,7 @@ mod lstm;
 mod memory;
 mod neural_cde;
 mod parallel;
+mod per_row;
 mod permutation_diagonal;
 mod plan;
 mod pool;
@@ -38,6 +38,7 @@ mod signal;
 mod signature;
 mod stability;
 mod standardise;
+mod state_memory;
 mod structure;
 mod weight;
 mod windows;
@@ -54,7 +55,6 @@ pub use drive::{Drive, Initial, InputTerm};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
 pub use foreign::{Foreign, ReadLayer, register};
-pub use kept::{Kept, Share, Size};
 pub use layer_norm::{LayerNorm, NORM_EPSILON};
 pub use linear::{Columns, Linear};
 pub use linear_cde::{Forget, LinearCde, Prepared};
@@ -73,6 +73,7 @@ pub use signal::{Rows, Signal};
 pub use signature::SignatureFeatures;
 pub use stability::{Contractive, Stability};
 pub use standardise::Standardise;
+pub use state_memory::{Share, Size, StateMemory};
 pub use structure::{Scale, StructureName, StructureSpec};
 pub use weight::{Init, Role, Values, Weight};
 pub use windows::{Form, Windows, ends, is_end};
@@ -107,20 +108,17 @@ pub struct Cost {
 }
 
 /// What a layer is.
+///
+/// # Errors
+/// All functions fail if the layer cannot take such rows, its settings make no sense, or weights that they are given are none for them.
 pub trait Layer: Debug + Send + Sync {
     /// What it does in a few words, for people.
     fn describe(&self) -> String;
 
     /// The rows it hands on, for rows like these; `inside` are those that the lists of layers inside it hand on.
-    ///
-    /// # Errors
-    /// If the layer cannot take such rows, or its settings make no sense.
     fn output(&self, input: &Signal, inside: &[Signal]) -> Result<Signal, Error>;
 
     /// Whether layers inside it may be asked what they make of rows like these: of a layer with lists, before them.
-    ///
-    /// # Errors
-    /// As for [`output`](Self::output).
     fn takes(&self, _input: &Signal) -> Result<(), Error> {
         Ok(())
     }
@@ -142,9 +140,6 @@ pub trait Layer: Debug + Send + Sync {
     }
 
     /// Its own weights, those of layers inside it aside.
-    ///
-    /// # Errors
-    /// As for [`output`](Self::output).
     fn weights(&self, _input: &Signal) -> Result<Vec<Weight>, Error> {
         Ok(Vec::new())
     }
@@ -160,17 +155,11 @@ pub trait Layer: Debug + Send + Sync {
     }
 
     /// A bound of the norm of its vector field on the states that were seen in training; none for a layer without such a field.
-    ///
-    /// # Errors
-    /// If the settings make no sense, or the weights are none for them.
     fn lip_bound(&self, _input: &Signal, _weights: &mut Values) -> Result<Option<LipBound>, Error> {
         Ok(None)
     }
 
     /// One row at a time, with its weights; `inside` are the lists of layers inside it.
-    ///
-    /// # Errors
-    /// If the settings make no sense, or the weights are none for them.
     fn step(&self, input: &Signal, weights: &mut Values, inside: Vec<StepChain>) -> Result<Box<dyn Step>, Error>;
 }
 
@@ -184,6 +173,9 @@ pub struct LipBound {
 }
 
 /// A layer that takes one row at a time. What it remembers of a series is a fixed count of numbers that the caller keeps.
+///
+/// # Errors
+/// All functions fail if a state overflows; the memory is then of no use, so callers work on a copy.
 pub trait Step: Debug + Send + Sync {
     /// How many numbers it remembers; all are 0 before the first row.
     fn memory(&self) -> Size {
@@ -201,24 +193,15 @@ pub trait Step: Debug + Send + Sync {
     }
 
     /// Takes the next row. If that makes a row to hand on, it is in `out` and the answer is yes; an open window answers no.
-    ///
-    /// # Errors
-    /// If a state overflows; the memory is then of no use, so callers work on a copy.
     fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error>;
 
     /// Takes rows of which nobody needs what they make: several at once may be faster than one after the other.
-    ///
-    /// # Errors
-    /// As for [`push`](Self::push).
     fn pass(&mut self, mut memory: Share<'_>, rows: &[Row<'_>]) -> Result<(), Error> {
         let mut unread = Vec::new();
         rows.iter().try_for_each(|&row| self.push(memory.again(), row, &mut unread).map(|_| ()))
     }
 
     /// The row of an open window as it is so far. Asked only of a layer whose last [`push`](Self::push) answered no.
-    ///
-    /// # Errors
-    /// As for [`push`](Self::push).
     fn open(&mut self, _memory: Share<'_>, _out: &mut Vec<f64>) -> Result<(), Error> {
         Err(Error::State("a layer without windows has no open one".into()))
     }
@@ -233,9 +216,6 @@ pub fn output<'a>(layers: impl Into<LayerList<'a>>, input: &Signal) -> Result<Si
 }
 
 /// All weights of a list of layers in order, by their names in the model: `layers.2.a`, and `layers.1.layers.0.a` of a layer inside another.
-///
-/// # Errors
-/// As for [`output`].
 pub fn weights<'a>(layers: impl Into<LayerList<'a>>, input: &Signal) -> Result<Vec<Weight>, Error> {
     Ok(Resolved::new(layers, input)?.weights())
 }
@@ -282,11 +262,11 @@ macro_rules! registry {
             fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 #[derive(Serialize)]
                 #[serde(tag = "layer")]
-                enum Own<'a> {
+                enum Tagged<'a> {
                     $(#[serde(rename = $tag)] $name(&'a $type),)*
                 }
                 match self {
-                    $(Self::$name(layer) => Own::$name(layer).serialize(to),)*
+                    $(Self::$name(layer) => Tagged::$name(layer).serialize(to),)*
                     Self::Foreign(layer) => layer.serialize(to),
                 }
             }
@@ -296,12 +276,12 @@ macro_rules! registry {
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 #[derive(Deserialize)]
                 #[serde(tag = "layer", expecting = "a layer")]
-                enum Own {
+                enum Tagged {
                     $(#[serde(rename = $tag)] $name($type),)*
                 }
                 foreign::read(from, |value| {
-                    Ok(match Own::deserialize(value)? {
-                        $(Own::$name(layer) => Self::$name(layer),)*
+                    Ok(match Tagged::deserialize(value)? {
+                        $(Tagged::$name(layer) => Self::$name(layer),)*
                     })
                 })
             }

@@ -26,9 +26,10 @@ use ncde_solve::lip;
 use ncde_solve::solve::RowSteps;
 use serde::{Deserialize, Serialize};
 
-use super::linear::affine;
-use super::signal::{at_least_one, counted, misplaced, product, refuse, signature_sizes};
-use super::{Cost, Form, Init, Layer, LipBound, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
+use super::drive::Start;
+use super::signal::{at_least_one, counted, misplaced, positive, product, refuse, signature_sizes};
+use super::state_memory::{narrow, widen};
+use super::{Cost, Form, Init, Initial, Layer, LipBound, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// The most hidden layers of a network.
@@ -146,9 +147,7 @@ impl NeuralCde {
             );
             return refuse("solver", problem);
         }
-        if !(self.init.is_finite() && self.init > 0.0) {
-            return refuse("init", format!("{}; it is a positive number", self.init));
-        }
+        positive(&[("init", self.init)])?;
         let network = Network::new(self.hidden, columns, &vec![self.width; self.layers])?;
         Ok(network.with_activation(self.activation).with_before_last(self.before_last).with_last(self.last))
     }
@@ -251,12 +250,10 @@ impl Layer for NeuralCde {
             (layer.weight.len() + layer.bias.len(), Init::Uniform(self.init / (layer.inputs as f64).sqrt()))
         });
         let inputs = self.sizes(input)?.0 + input.statics;
-        Ok(vec![
-            Weight::trained("field", [network.parameters()], Init::Pieces(pieces.collect())),
-            Weight::trained("first", [inputs, self.hidden], Init::linear(inputs)),
-            Weight::trained("start", [self.hidden], Init::linear(inputs)),
-            Weight::trained("radius", [1], Init::Constant(0.0)).with_role(Role::Fitted),
-        ])
+        let mut all = vec![Weight::trained("field", [network.parameters()], Init::Pieces(pieces.collect()))];
+        all.extend(Initial::First.weights(inputs, self.hidden, Init::linear(inputs)));
+        all.push(Weight::trained("radius", [1], Init::Constant(0.0)).with_role(Role::Fitted));
+        Ok(all)
     }
 
     fn lip_bound(&self, input: &Signal, weights: &mut Values) -> Result<Option<LipBound>, Error> {
@@ -286,8 +283,7 @@ impl Layer for NeuralCde {
             spec: self.clone(),
             coordinates,
             parameters: weights.take("field")?,
-            first: weights.take("first")?,
-            start: weights.take("start")?,
+            start: Initial::First.take(weights, self.hidden)?,
             route,
             numbers: Vec::new(),
             state: vec![0.0; self.hidden],
@@ -313,8 +309,7 @@ struct NeuralStep {
     /// How many numbers of a row drive; the knot follows.
     coordinates: usize,
     parameters: Vec<f32>,
-    first: Vec<f32>,
-    start: Vec<f32>,
+    start: Start,
     route: Route,
     numbers: Vec<f32>,
     state: Vec<f32>,
@@ -365,18 +360,15 @@ impl Step for NeuralStep {
         let (started, state) = memory.wide.split_at_mut(1);
         let (numbers, knot) = row.values.split_at(self.coordinates);
         if started[0] == 0.0 {
-            self.state.copy_from_slice(&self.start);
-            let (map, statics) = self.first.split_at(knot.len() * self.spec.hidden);
-            affine(knot, map, &mut self.state);
-            affine(row.statics, statics, &mut self.state);
+            self.start.set(knot, row.statics, &mut self.state);
         } else {
-            self.state.iter_mut().zip(state.iter()).for_each(|(h, &kept)| *h = kept as f32);
+            narrow(state, &mut self.state);
             self.numbers.clear();
             self.numbers.extend(numbers.iter().map(|&x| x as f32));
             self.advance()?;
         }
         started[0] = 1.0;
-        state.iter_mut().zip(&self.state).for_each(|(kept, &h)| *kept = f64::from(h));
+        widen(&self.state, state);
         out.clear();
         out.extend_from_slice(state);
         Ok(true)

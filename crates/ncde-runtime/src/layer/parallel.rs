@@ -25,20 +25,20 @@ impl Layer for Parallel {
 
     fn output(&self, _: &Signal, inside: &[Signal]) -> Result<Signal, Error> {
         let mut whole: Option<Signal> = None;
-        for (l, (list, own)) in self.layers.iter().zip(inside).enumerate() {
+        for (l, (list, output)) in self.layers.iter().zip(inside).enumerate() {
             if list.is_empty() {
                 return Err(misplaced("parallel", format!("list {l} has no layers")));
             }
-            let width = own.numbers("parallel")?;
+            let width = output.numbers("parallel")?;
             if !is_row_for_row(list) {
                 return Err(misplaced("parallel", "the lists must hand on a row for each row; put `windows` before them"));
             }
             whole = Some(match whole {
-                Some(before) if before.pooled != own.pooled => {
+                Some(before) if before.pooled != output.pooled => {
                     return Err(misplaced("parallel", "a `pool` is in some lists and not in others; all are needed, or none"));
                 }
-                Some(before) => own.with_width(before.width() + width),
-                None => own.with_width(width),
+                Some(before) => output.with_width(before.width() + width),
+                None => output.with_width(width),
             });
         }
         whole.ok_or_else(|| misplaced("parallel", "it has no lists of layers"))

@@ -29,8 +29,10 @@
 use ncde_kernels::permutation::{Diagonal, OneHot, PermutationDiagonal as Kernel, Stream};
 use serde::{Deserialize, Serialize};
 
+use super::drive::Start;
 use super::linear::affine;
-use super::signal::{at_least_one, product, refuse};
+use super::signal::{at_least_one, positive, product, refuse};
+use super::state_memory::{narrow, widen};
 use super::{Init, Initial, Layer, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
@@ -99,11 +101,7 @@ impl PermutationDiagonal {
     pub fn prepare(&self, input: &Signal) -> Result<Kernel, Error> {
         input.sequence("permutation-diagonal")?;
         at_least_one(&[("hidden", self.hidden), ("matrices", self.matrices)])?;
-        for (name, number) in [("scores", self.scores), ("sharpness", self.sharpness)] {
-            if !(number.is_finite() && number > 0.0) {
-                return refuse(name, format!("{number}; it is a positive number"));
-            }
-        }
+        positive(&[("scores", self.scores), ("sharpness", self.sharpness)])?;
         if !(self.keep > 0.0 && self.keep < 1.0) {
             return refuse("keep", format!("{}; it is a modulus between 0 and 1", self.keep));
         }
@@ -163,14 +161,12 @@ impl Layer for PermutationDiagonal {
         let rate = raw.then(|| weights.take("rate")).transpose()?;
         let rate_bias = raw.then(|| weights.take("rate_bias")).transpose()?;
         let b = self.input.then(|| weights.take("b")).transpose()?;
-        let (first, start) = self.initial.take(weights, self.width())?;
         Ok(Box::new(PermutationStep {
             stream: Stream::new(kernel, &weights.take("dictionary")?)?,
             maps: [Some(select), rate, b],
             rate_bias: rate_bias.unwrap_or_default(),
             matrices: self.matrices,
-            first,
-            start,
+            start: self.initial.take(weights, self.width())?,
             time: self.time,
             width: input.width(),
             state: vec![0.0; self.width()],
@@ -187,9 +183,7 @@ struct PermutationStep {
     maps: [Option<Vec<f32>>; 3],
     rate_bias: Vec<f32>,
     matrices: usize,
-    /// `L` and `c`.
-    first: Option<Vec<f32>>,
-    start: Vec<f32>,
+    start: Start,
     time: bool,
     width: usize,
     state: Vec<f32>,
@@ -206,36 +200,29 @@ impl Step for PermutationStep {
         let (head, state) = memory.wide.split_at_mut(2);
         let begins = head[0] == 0.0;
         if begins {
-            self.state.copy_from_slice(&self.start);
+            self.start.set(row.values, row.statics, &mut self.state);
         } else {
-            self.state.iter_mut().zip(state.iter()).for_each(|(h, &kept)| *h = kept as f32);
+            narrow(state, &mut self.state);
         }
-        match &self.first {
-            Some(map) if begins => {
-                let (own, statics) = map.split_at(self.width * self.state.len());
-                affine(row.values, own, &mut self.state);
-                affine(row.statics, statics, &mut self.state);
+        if !(begins && self.start.reads_first_row()) {
+            self.control.fill(0.0);
+            self.control[self.matrices..][..self.rate_bias.len()].copy_from_slice(&self.rate_bias);
+            let mut rest = &mut self.control[..];
+            for map in self.maps.iter().flatten() {
+                let (part, after) = rest.split_at_mut(map.len() / self.width);
+                affine(row.values, map, part);
+                rest = after;
             }
-            _ => {
-                self.control.fill(0.0);
-                self.control[self.matrices..][..self.rate_bias.len()].copy_from_slice(&self.rate_bias);
-                let mut rest = &mut self.control[..];
-                for map in self.maps.iter().flatten() {
-                    let (own, after) = rest.split_at_mut(map.len() / self.width);
-                    affine(row.values, map, own);
-                    rest = after;
-                }
-                // No time has passed before the first row.
-                let dt = match (self.time, begins) {
-                    (false, _) => 1.0,
-                    (true, true) => 0.0,
-                    (true, false) => row.time - head[1],
-                };
-                self.stream.push(&mut self.state, &self.control, dt)?;
-            }
+            // No time has passed before the first row.
+            let dt = match (self.time, begins) {
+                (false, _) => 1.0,
+                (true, true) => 0.0,
+                (true, false) => row.time - head[1],
+            };
+            self.stream.push(&mut self.state, &self.control, dt)?;
         }
         (head[0], head[1]) = (1.0, row.time);
-        state.iter_mut().zip(&self.state).for_each(|(kept, &h)| *kept = f64::from(h));
+        widen(&self.state, state);
         out.clear();
         out.extend_from_slice(state);
         Ok(true)

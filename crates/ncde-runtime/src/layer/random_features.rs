@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
+use super::per_row::per_row;
 use super::signal::{at_least_one, product};
-use super::{Init, Layer, Role, Row, Share, Signal, Step, StepChain, Values, Weight};
+use super::{Init, Layer, Role, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// Random functions of a row, behind the row itself.
@@ -44,24 +45,13 @@ impl Layer for RandomFeatures {
 
     fn step(&self, _: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let (weight, bias) = (weights.take("weight")?, weights.take("bias")?);
-        Ok(Box::new(RandomStep { y: bias.clone(), weight, bias }))
-    }
-}
-
-#[derive(Debug)]
-struct RandomStep {
-    weight: Vec<f32>,
-    bias: Vec<f32>,
-    y: Vec<f32>,
-}
-
-impl Step for RandomStep {
-    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        self.y.copy_from_slice(&self.bias);
-        affine(row.values, &self.weight, &mut self.y);
-        out.clear();
-        out.extend_from_slice(row.values);
-        out.extend(self.y.iter().map(|y| f64::from(y.tanh())));
-        Ok(true)
+        let mut y = bias.clone();
+        per_row(move |row, out| {
+            y.copy_from_slice(&bias);
+            affine(row.values, &weight, &mut y);
+            out.extend_from_slice(row.values);
+            out.extend(y.iter().map(|y| f64::from(y.tanh())));
+            Ok(())
+        })
     }
 }

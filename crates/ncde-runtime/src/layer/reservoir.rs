@@ -8,10 +8,10 @@
 //! thresholds, `[spans, groups, 4, 16]`. Times are in units of the horizon, beyond which what is old fades.
 
 use ncde_reservoir::{CUTS, Family, LANES, Responses, Rows, Scratch, Shape, Summary, SummaryScratch, SummaryShape, legendre};
-use ncde_simd::{Kernel, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{MAX_NUMBERS, MAX_SIZE, product, refuse};
+use super::state_memory::widen;
 use super::{Columns, Cost, Init, Layer, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
@@ -59,21 +59,6 @@ impl Reservoir {
     /// How many features there are.
     pub fn features(&self, input: &Signal) -> usize {
         self.blocks(input).iter().map(|block| block.features).sum()
-    }
-
-    /// What computes it, with these weights.
-    ///
-    /// # Errors
-    /// If a weight is missing.
-    fn engine(&self, input: &Signal, weights: &mut Values) -> Result<Engine, Error> {
-        let [mix, taps, cuts] = [weights.take("mix")?, weights.take("taps")?, weights.take("cuts")?];
-        Ok(Engine {
-            responses: Responses::new(self.responses.clone(), input.width(), &mix, taps, cuts),
-            summary: Summary::new(self.summary.clone(), input.width()),
-            horizon: self.horizon,
-            readout: None,
-            scratch: Default::default(),
-        })
     }
 
     /// How many numbers are worked on: memories of both kinds, pools, mixtures, features.
@@ -184,7 +169,14 @@ impl Layer for Reservoir {
     }
 
     fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
-        Ok(Box::new(self.engine(input, weights)?))
+        let [mix, taps, cuts] = [weights.take("mix")?, weights.take("taps")?, weights.take("cuts")?];
+        Ok(Box::new(Engine {
+            responses: Responses::new(self.responses.clone(), input.width(), &mix, taps, cuts),
+            summary: Summary::new(self.summary.clone(), input.width()),
+            horizon: self.horizon,
+            readout: None,
+            scratch: Default::default(),
+        }))
     }
 }
 
@@ -207,23 +199,6 @@ struct EngineScratch {
     since: Vec<f64>,
     values: Vec<f32>,
     features: Vec<f32>,
-}
-
-/// The same numbers in double precision.
-struct Widened<'a> {
-    narrow: &'a [f32],
-    wide: &'a mut [f64],
-}
-
-impl Kernel for Widened<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        for (wide, &narrow) in self.wide.iter_mut().zip(self.narrow) {
-            *wide = f64::from(narrow);
-        }
-    }
 }
 
 /// Numbers beside the state: how many rows there were (0 or 1), the time of the last.
@@ -262,7 +237,7 @@ impl Engine {
             Some(readout) => readout.read(features, out),
             None => {
                 out.resize(features.len(), 0.0);
-                dispatch(Widened { narrow: features, wide: out });
+                widen(features, out);
             }
         }
     }

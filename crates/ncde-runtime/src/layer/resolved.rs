@@ -7,8 +7,9 @@
 //! Whatever walks over layers (weights, steps, batches, checks, `ncde inspect`) reads this tree, so that no layer is asked twice what it hands on.
 
 use super::{Cost, LayerSpec, Signal, Values, Weight};
-use crate::Error;
 use crate::budget::Budget;
+use crate::random::Stream;
+use crate::{Error, NamedWeight};
 
 /// Layers that follow each other in a model.
 #[derive(Debug, Clone, Copy)]
@@ -26,21 +27,9 @@ impl<'a> LayerList<'a> {
     }
 }
 
-impl<'a> From<&'a [LayerSpec]> for LayerList<'a> {
-    fn from(layers: &'a [LayerSpec]) -> Self {
-        Self { layers, first: 0 }
-    }
-}
-
-impl<'a> From<&'a Vec<LayerSpec>> for LayerList<'a> {
-    fn from(layers: &'a Vec<LayerSpec>) -> Self {
-        Self { layers, first: 0 }
-    }
-}
-
-impl<'a, const N: usize> From<&'a [LayerSpec; N]> for LayerList<'a> {
-    fn from(layers: &'a [LayerSpec; N]) -> Self {
-        Self { layers, first: 0 }
+impl<'a, L: AsRef<[LayerSpec]> + ?Sized> From<&'a L> for LayerList<'a> {
+    fn from(layers: &'a L) -> Self {
+        Self { layers: layers.as_ref(), first: 0 }
     }
 }
 
@@ -64,7 +53,7 @@ pub struct Node<'a> {
     pub input: Signal,
     /// The rows it hands on.
     pub output: Signal,
-    /// Its own weights, by their names in the model: `layers.1.a`.
+    /// Its weights by their names in the layer: `a`; those of layers inside it aside.
     pub weights: Vec<Weight>,
     /// The lists of layers inside it.
     pub inside: Vec<Resolved<'a>>,
@@ -110,9 +99,7 @@ impl<'a> Resolved<'a> {
     /// With the weights.
     pub(crate) fn weighed(mut self) -> Result<Self, Error> {
         for node in &mut self.nodes {
-            let weights = node.spec.layer().weights(&node.input).map_err(|e| node.named(e))?;
-            let name = |weight: Weight| Weight { name: format!("{}.{}", node.place, weight.name), ..weight };
-            node.weights = weights.into_iter().map(name).collect();
+            node.weights = node.spec.layer().weights(&node.input).map_err(|e| node.named(e))?;
             let inside = std::mem::take(&mut node.inside);
             node.inside = inside.into_iter().map(Self::weighed).collect::<Result<_, _>>()?;
         }
@@ -132,35 +119,40 @@ impl<'a> Resolved<'a> {
         }
     }
 
-    /// All weights in order.
+    /// All weights in order, by their names in the model: `layers.1.a`.
     pub fn weights(&self) -> Vec<Weight> {
         let mut all = Vec::new();
-        self.visit(&mut |node| all.extend_from_slice(&node.weights));
+        self.visit(&mut |node| {
+            all.extend(node.weights.iter().map(|weight| Weight { name: node.name_in_model(weight), ..weight.clone() }));
+        });
         all
     }
 
-    /// How many weights there are.
-    pub fn count(&self) -> usize {
-        let mut count = 0;
-        self.visit(&mut |node| count += node.weights.len());
-        count
+    /// First values of all weights, in order: those of weight `i` from child `i` of the seed's stream.
+    pub fn drawn(&self, seed: u64) -> Vec<NamedWeight> {
+        let stream = Stream::new(seed, 2);
+        let drawn = |(i, weight): (usize, Weight)| {
+            let values = weight.draw(&stream.child(i as u64));
+            NamedWeight { name: weight.name, shape: weight.shape, values }
+        };
+        self.weights().into_iter().enumerate().map(drawn).collect()
     }
 }
 
 impl Node<'_> {
-    /// The name of one of its weights in the layer: `a` of `layers.1.a`.
-    pub fn local<'w>(&self, weight: &'w Weight) -> &'w str {
-        weight.name.strip_prefix(&self.place).map_or(&weight.name, |name| name.trim_start_matches('.'))
+    /// The name of one of its weights in the model: `layers.1.a`.
+    pub fn name_in_model(&self, weight: &Weight) -> String {
+        format!("{}.{}", self.place, weight.name)
     }
 
-    /// Its own weights with their values, which `take` finds by name and shape.
+    /// Its weights with their values, which `take` finds by name in the model and shape.
     ///
     /// # Errors
     /// If it does not find one.
-    pub fn values(&self, mut take: impl FnMut(&Weight) -> Result<Vec<f32>, Error>) -> Result<Values, Error> {
+    pub fn values(&self, mut take: impl FnMut(&str, &[usize]) -> Result<Vec<f32>, Error>) -> Result<Values, Error> {
         let mut values = Values::default();
         for weight in &self.weights {
-            values.insert(self.local(weight), take(weight)?);
+            values.insert(&weight.name, take(&self.name_in_model(weight), &weight.shape)?);
         }
         Ok(values)
     }

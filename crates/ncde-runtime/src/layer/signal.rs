@@ -171,6 +171,14 @@ pub(crate) fn product(sizes: &[usize]) -> usize {
     sizes.iter().fold(1, |product, &size| product.saturating_mul(size))
 }
 
+/// Numbers of a layer, which are positive.
+pub(crate) fn positive(numbers: &[(&'static str, f64)]) -> Result<(), Error> {
+    match numbers.iter().find(|(_, number)| !(number.is_finite() && *number > 0.0)) {
+        Some((setting, number)) => refuse(setting, format!("{number}; it is a positive number")),
+        None => Ok(()),
+    }
+}
+
 /// Sizes of a layer, which are at least 1.
 pub(crate) fn at_least_one(sizes: &[(&'static str, usize)]) -> Result<(), Error> {
     match sizes.iter().find(|(_, size)| !(1..=MAX_SIZE).contains(size)) {

@@ -116,7 +116,8 @@ impl Contractive {
     /// The matrices of weights `[channels, parameters]`, time first.
     pub fn matrices(&self, a: &[f32]) -> Vec<f32> {
         let count = self.transposed.len();
-        let skew = |own: &[f32]| -> Vec<f32> { self.transposed.iter().zip(own).map(|(&t, x)| 0.5 * (x - own[t])).collect() };
+        let skew =
+            |matrix: &[f32]| -> Vec<f32> { self.transposed.iter().zip(matrix).map(|(&t, x)| 0.5 * (x - matrix[t])).collect() };
         let (time, others) = a.split_at(count);
         let mut all = self.time(time);
         all.extend(others.chunks_exact(count).flat_map(skew));

@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Init, Layer, Role, Row, Share, Signal, Step, StepChain, Values, Weight};
+use super::per_row::per_row;
+use super::{Init, Layer, Role, Signal, Step, StepChain, Values, Weight};
 use crate::Error;
 
 /// Standardisation.
@@ -31,21 +32,11 @@ impl Layer for Standardise {
     }
 
     fn step(&self, _: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
-        Ok(Box::new(StandardiseStep { shift: weights.take("shift")?, factor: weights.take("factor")? }))
-    }
-}
-
-#[derive(Debug)]
-struct StandardiseStep {
-    shift: Vec<f32>,
-    factor: Vec<f32>,
-}
-
-impl Step for StandardiseStep {
-    fn push(&mut self, _: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let scaled = row.values.iter().zip(self.shift.iter().zip(&self.factor));
-        out.clear();
-        out.extend(scaled.map(|(&x, (m, s))| f64::from((x as f32 - m) * s)));
-        Ok(true)
+        let (shift, factor) = (weights.take("shift")?, weights.take("factor")?);
+        per_row(move |row, out| {
+            let scaled = row.values.iter().zip(shift.iter().zip(&factor));
+            out.extend(scaled.map(|(&x, (m, s))| f64::from((x as f32 - m) * s)));
+            Ok(())
+        })
     }
 }

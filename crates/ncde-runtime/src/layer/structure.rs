@@ -103,7 +103,7 @@ impl StructureName {
 
     /// As it is written.
     pub fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(_, own)| *own == self).map_or("", |(name, _)| name)
+        Self::ALL.iter().find(|(_, structure)| *structure == self).map_or("", |(name, _)| name)
     }
 
     /// The structure of a linear field with its sizes, of which it takes those it has.
@@ -220,12 +220,12 @@ impl StructureSpec {
                     );
                 }
                 let place = |&place: &f32| (place as usize / hidden, place as usize % hidden);
-                let own = |k: usize| match mask {
+                let places = |k: usize| match mask {
                     Some(mask) => mask[k * entries..(k + 1) * entries].iter().map(place).collect(),
                     // Sizes alone are asked for.
                     None => (0..entries).map(|i| (i / hidden, i % hidden)).collect(),
                 };
-                let pattern = Pattern::new(hidden, &(0..channels).map(own).collect::<Vec<_>>())?;
+                let pattern = Pattern::new(hidden, &(0..channels).map(places).collect::<Vec<_>>())?;
                 Structure::Sparse { pattern: Arc::new(pattern) }
             }
         };

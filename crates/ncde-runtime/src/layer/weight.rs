@@ -14,20 +14,20 @@ pub struct Weight {
     pub shape: Vec<usize>,
     /// How its first values are found.
     pub init: Init,
-    /// Who changes them.
+    /// Whether it is trained, fitted or frozen.
     pub role: Role,
 }
 
-/// Who changes a weight.
+/// Whether a weight is trained, fitted or frozen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The optimizer, with weight decay where that is asked for.
+    /// Updated by the optimizer, with weight decay.
     Trained,
-    /// The optimizer, without weight decay: gains and offsets.
+    /// Updated by the optimizer, without weight decay: gains and offsets.
     Undecayed,
-    /// Nobody after it was fitted to the training data.
+    /// Fitted once to the training data, then frozen.
     Fitted,
-    /// Nobody.
+    /// Frozen at its first values.
     Fixed,
 }
 
@@ -42,7 +42,7 @@ pub enum Init {
     Normal(f64),
     /// One piece after the other: how many numbers, and how they are found.
     Pieces(Vec<(usize, Init)>),
-    /// Drawn, then moved at these places by these numbers.
+    /// Drawn, then these numbers are added at these places.
     Moved(Box<Init>, Vec<(usize, f64)>),
     /// Different whole numbers below this one in each row, in order.
     Subset(usize),
@@ -65,7 +65,7 @@ impl Weight {
         self.shape.iter().product()
     }
 
-    /// Whether the optimizer changes it.
+    /// Whether the optimizer updates it.
     pub fn is_trained(&self) -> bool {
         matches!(self.role, Role::Trained | Role::Undecayed)
     }
@@ -92,9 +92,9 @@ impl Init {
             Self::Uniform(bound) => out.extend(places.map(|i| bound * (2.0 * stream.uniform(i) - 1.0))),
             Self::Normal(deviation) => out.extend(places.map(|i| deviation * stream.normal(i))),
             Self::Pieces(pieces) => pieces.iter().for_each(|(count, init)| init.draw(*count, row, stream, out)),
-            Self::Moved(init, by) => {
+            Self::Moved(init, offsets) => {
                 init.draw(count, row, stream, out);
-                by.iter().for_each(|&(place, by)| out[start as usize + place] += by);
+                offsets.iter().for_each(|&(place, offset)| out[start as usize + place] += offset);
             }
             Self::Subset(below) => {
                 for k in 0..count / row.max(1) {

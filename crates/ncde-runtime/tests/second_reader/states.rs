@@ -76,6 +76,8 @@ pub(crate) fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: &
     };
     if blocks && timed && layer["transition"] != "euler" && dice.chance(0.5) {
         layer["stability"] = json!({"kind": "contractive", "rate": 0.1 + dice.uniform()});
+    } else if blocks {
+        layer["stability"] = json!({"kind": "free"});
     }
     layer
 }

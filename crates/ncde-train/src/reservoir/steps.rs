@@ -13,7 +13,7 @@ use std::ops::Range;
 use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde_reservoir::sums::Sums;
-use ncde_runtime::layer::{Kept, Layer, Memory, RandomFeatures, Row, Step, Values};
+use ncde_runtime::layer::{Layer, Memory, RandomFeatures, Row, StateMemory, Step, Values};
 use ncde_runtime::{LayerSpec, NamedWeight, Task};
 
 use super::folds::{Choice, alike, choose};
@@ -148,7 +148,7 @@ impl Run {
         for (&case, requested) in self.parts.train.iter().zip(requested) {
             let (values, times, statics) = self.features.case(case);
             let statics: Vec<f64> = statics.iter().map(|&x| f64::from(x)).collect();
-            let mut remembered = Kept::new(step.memory());
+            let mut remembered = StateMemory::new(step.memory());
             let mut requested = requested.iter().peekable();
             for (t, &time) in times.iter().enumerate() {
                 let Some((next, targets)) = requested.peek() else { break };

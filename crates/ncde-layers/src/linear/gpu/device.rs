@@ -11,14 +11,14 @@ use ncde_kernels::{Bound, Contraction, Pattern, Recurrence, Structure, Transitio
 use super::Error;
 
 /// A recurrence on the device.
-pub(super) enum Own {
+pub(super) enum DeviceRecurrence {
     /// Blocks along the diagonal.
     Blocks(ncde_gpu::Recurrence),
     /// A structure that is not closed under products.
     Acts(Action),
 }
 
-impl Own {
+impl DeviceRecurrence {
     /// None where the device has no kernel for a structure, or no room for its state.
     pub(super) fn new<R: CubeRuntime>(gpu: &Gpu<R>, recurrence: &Recurrence, has_input: bool) -> Result<Option<Self>, Error> {
         let affine = match recurrence.affine() {
@@ -29,8 +29,8 @@ impl Own {
         let flow = Flow { exact: recurrence.transition() == Transition::Exp, affine };
         let (structure, contraction) = (recurrence.field().structure(), recurrence.contraction());
         if let Some(blocks) = structure.sizes() {
-            let own = || ncde_gpu::Recurrence::new(blocks, flow).map(Self::Blocks);
-            return Ok((contraction == Contraction::Matrices).then(own).transpose()?);
+            let kernel = || ncde_gpu::Recurrence::new(blocks, flow).map(Self::Blocks);
+            return Ok((contraction == Contraction::Matrices).then(kernel).transpose()?);
         }
         let Some(acting) = acting(structure) else { return Ok(None) };
         let mut action = Action::new(acting, flow)?;
@@ -49,9 +49,9 @@ impl Own {
         keep: bool,
     ) -> Result<(Handle, Option<Handle>), Error> {
         Ok(match self {
-            Self::Blocks(own) if keep => own.forward_kept(gpu, shapes, arrays)?,
-            Self::Blocks(own) => (own.forward(gpu, shapes, arrays)?, None),
-            Self::Acts(own) => (own.forward(gpu, shapes, arrays)?, None),
+            Self::Blocks(kernel) if keep => kernel.forward_kept(gpu, shapes, arrays)?,
+            Self::Blocks(kernel) => (kernel.forward(gpu, shapes, arrays)?, None),
+            Self::Acts(kernel) => (kernel.forward(gpu, shapes, arrays)?, None),
         })
     }
 
@@ -61,12 +61,12 @@ impl Own {
         shapes: Shapes,
         arrays: &Arrays,
         states: (&Handle, &Handle),
-        kept: Option<&Handle>,
+        reusable: Option<&Handle>,
         of_coefficients: bool,
     ) -> Result<ncde_gpu::Gradients, Error> {
         Ok(match self {
-            Self::Blocks(own) => own.backward(gpu, shapes, arrays, states, kept, of_coefficients)?,
-            Self::Acts(own) => own.backward(gpu, shapes, arrays, states, of_coefficients)?,
+            Self::Blocks(kernel) => kernel.backward(gpu, shapes, arrays, states, reusable, of_coefficients)?,
+            Self::Acts(kernel) => kernel.backward(gpu, shapes, arrays, states, of_coefficients)?,
         })
     }
 }
@@ -89,8 +89,8 @@ static SORTED: Mutex<Vec<(Weak<Pattern>, Arc<Entries>)>> = Mutex::new(Vec::new()
 
 fn entries(pattern: &Arc<Pattern>) -> Option<Arc<Entries>> {
     let mut sorted = SORTED.lock().unwrap_or_else(PoisonError::into_inner);
-    sorted.retain(|(own, _)| own.strong_count() > 0);
-    if let Some((_, entries)) = sorted.iter().find(|(own, _)| own.as_ptr() == Arc::as_ptr(pattern)) {
+    sorted.retain(|(pattern, _)| pattern.strong_count() > 0);
+    if let Some((_, entries)) = sorted.iter().find(|(known, _)| known.as_ptr() == Arc::as_ptr(pattern)) {
         return Some(entries.clone());
     }
     let channels: Vec<_> = (0..pattern.channels()).map(|k| pattern.channel_entries(k)).collect();

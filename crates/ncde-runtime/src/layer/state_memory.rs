@@ -1,12 +1,11 @@
 //! What layers remember of a series: numbers in double precision, and numbers that are computed in single precision anyway.
 
-use ncde_simd::{Kernel, Simd, dispatch};
 use serde::{Deserialize, Serialize};
 
 /// All that the layers of a model remember of one series.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Kept {
+pub struct StateMemory {
     /// In double precision.
     pub wide: Vec<f64>,
     /// In single precision.
@@ -38,14 +37,14 @@ impl Size {
         Self { wide, narrow: 0 }
     }
 
-    /// With another.
+    /// The sum of two sizes.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { wide: self.wide + other.wide, narrow: self.narrow + other.narrow }
     }
 }
 
-impl Kept {
+impl StateMemory {
     /// As many zeros: what is remembered before the first row.
     pub fn new(size: Size) -> Self {
         Self { wide: vec![0.0; size.wide], narrow: vec![0.0; size.narrow] }
@@ -69,7 +68,7 @@ impl Kept {
 
     /// The first number that is not finite, and its place.
     pub fn overflow(&self) -> Option<(usize, f64)> {
-        if dispatch(AllFinite(self)) {
+        if all_finite(&self.wide, &self.narrow) {
             return None;
         }
         let mut all = self.wide.iter().copied().chain(self.narrow.iter().map(|&x| f64::from(x))).enumerate();
@@ -77,16 +76,25 @@ impl Kept {
     }
 }
 
-/// Whether all numbers are finite, without a branch for each.
-struct AllFinite<'a>(&'a Kept);
+ncde_simd::kernel! {
+    /// Whether all numbers are finite, without a branch for each.
+    dispatch fn all_finite<'a, S: Simd>(_simd: S, wide: &'a [f64], narrow: &'a [f32]) -> bool {
+        let wide = wide.iter().fold(true, |all, x| all & x.is_finite());
+        narrow.iter().fold(wide, |all, x| all & x.is_finite())
+    }
+}
 
-impl Kernel for AllFinite<'_> {
-    type Output = bool;
+ncde_simd::kernel! {
+    /// The same numbers in single precision.
+    pub(super) dispatch fn narrow<'a, S: Simd>(_simd: S, wide: &'a [f64], narrow: &'a mut [f32]) {
+        narrow.iter_mut().zip(wide).for_each(|(narrow, &wide)| *narrow = wide as f32);
+    }
+}
 
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) -> bool {
-        let wide = self.0.wide.iter().fold(true, |all, x| all & x.is_finite());
-        self.0.narrow.iter().fold(wide, |all, x| all & x.is_finite())
+ncde_simd::kernel! {
+    /// The same numbers in double precision.
+    pub(super) dispatch fn widen<'a, S: Simd>(_simd: S, narrow: &'a [f32], wide: &'a mut [f64]) {
+        wide.iter_mut().zip(narrow).for_each(|(wide, &narrow)| *wide = f64::from(narrow));
     }
 }
 
