@@ -120,12 +120,13 @@ impl ModelSpec {
     /// `ModelSpec { statics, ..ModelSpec::new(..) }`.
     ///
     /// ```
-    /// use ncde_runtime::layer::{Linear, LinearCde, Over, Pool};
-    /// use ncde_runtime::{At, LayerSpec, Model, ModelSpec, Prediction, Task};
+    /// use ncde_runtime::layer::{Linear, LinearCde, Over, Pool, Windows};
+    /// use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
     /// let layers = vec![
-    ///     LayerSpec::LinearCde(LinearCde::new(8)),
-    ///     LayerSpec::Pool(Pool { over: Over::Last }),
-    ///     LayerSpec::Linear(Linear { outputs: 2 }),
+    ///     Windows::log_signatures(5, 2).into(),
+    ///     LinearCde::new(8).into(),
+    ///     Pool { over: Over::Last }.into(),
+    ///     Linear { outputs: 2 }.into(),
     /// ];
     /// let task = Task::Classification { classes: vec!["calm".into(), "alarm".into()], at: At::End };
     /// let model = Model::drawn(ModelSpec::new(["x", "y"], task, layers), 0)?;
