@@ -50,7 +50,7 @@ pub fn hyperqueue(job: &Job) -> String {
     toml::to_string(&all).unwrap_or_default()
 }
 
-/// An array script of Slurm: `sbatch FILE`. With more runs than [`MAX_TASKS`], each task does several.
+/// An array script of Slurm: `sbatch FILE`. With more runs than `MAX_TASKS`, each task does several.
 pub fn slurm(job: &Job) -> String {
     let size = job.runs.len().min(MAX_TASKS);
     let most = job.jobs.map_or(String::new(), |jobs| format!("%{jobs}"));
