@@ -15,6 +15,7 @@ mod convolution;
 mod dropout;
 mod embedding;
 mod foreign;
+mod gru;
 mod layer_norm;
 mod linear;
 mod linear_cde;
@@ -159,6 +160,7 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
         LayerSpec::Parallel(_) => Box::new(parallel::ParallelBatch),
         LayerSpec::Convolution(layer) => Box::new(convolution::ConvolutionBatch { size: layer.size }),
         LayerSpec::Lstm(layer) => Box::new(lstm::LstmBatch { hidden: layer.hidden }),
+        LayerSpec::Gru(layer) => Box::new(gru::GruBatch { hidden: layer.hidden }),
         LayerSpec::Pool(layer) => Box::new(pool::PoolBatch { over: layer.over }),
         LayerSpec::Foreign(layer) => foreign::batch(layer, input, fixed)?,
     })

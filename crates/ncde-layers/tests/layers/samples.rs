@@ -110,8 +110,20 @@ pub(crate) fn drives() -> Vec<Value> {
 
 /// All of them.
 pub(crate) fn all() -> Vec<Sample> {
-    [windows(), linear_cdes(), other_drives(), permutations(), neural_cdes(), lstms(), reservoirs(), memories(), rows(), deep()]
-        .concat()
+    [
+        windows(),
+        linear_cdes(),
+        other_drives(),
+        permutations(),
+        neural_cdes(),
+        gated("lstm"),
+        gated("gru"),
+        reservoirs(),
+        memories(),
+        rows(),
+        deep(),
+    ]
+    .concat()
 }
 
 fn windows() -> Vec<Sample> {
@@ -278,20 +290,21 @@ fn neural_cdes() -> Vec<Sample> {
     all
 }
 
-fn lstms() -> Vec<Sample> {
-    let lstm = |hidden: usize| json!({"layer": "lstm", "hidden": hidden});
+/// A layer with gates, whose only key is `hidden`.
+fn gated(name: &str) -> Vec<Sample> {
+    let layer = |hidden: usize| json!({"layer": name, "hidden": hidden});
     let stack = json!([
         {"layer": "embedding", "width": 3},
-        {"layer": "residual", "layers": [lstm(3)]},
-        lstm(4),
+        {"layer": "residual", "layers": [layer(3)]},
+        layer(4),
         pool("last"),
         linear(2)
     ]);
     vec![
-        sample("lstm", numbers(3, 1), json!([lstm(4)])),
-        sample("lstm of one state", numbers(1, 0), json!([lstm(1)])),
-        sample("lstm over windows", numbers(2, 0), json!([log(3, 2, "lyndon"), lstm(3), linear(2)])),
-        sample("lstm stack", tokens(5), stack),
+        sample(name, numbers(3, 1), json!([layer(4)])),
+        sample(format!("{name} of one state"), numbers(1, 0), json!([layer(1)])),
+        sample(format!("{name} over windows"), numbers(2, 0), json!([log(3, 2, "lyndon"), layer(3), linear(2)])),
+        sample(format!("{name} stack"), tokens(5), stack),
     ]
 }
 

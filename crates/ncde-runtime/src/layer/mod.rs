@@ -19,6 +19,7 @@ mod dropout;
 mod embedding;
 mod flow;
 mod foreign;
+mod gru;
 mod layer_norm;
 mod linear;
 mod linear_cde;
@@ -55,6 +56,7 @@ pub use drive::{Drive, Initial, InputTerm};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
 pub use foreign::{Foreign, ReadLayer, register};
+pub use gru::Gru;
 pub use layer_norm::{LayerNorm, NORM_EPSILON};
 pub use linear::{Columns, Linear};
 pub use linear_cde::{Forget, LinearCde, Prepared};
@@ -328,6 +330,8 @@ registry! {
     "convolution" => Convolution(Convolution),
     /// A long short-term memory: `c_k = f c_{k-1} + i g`, `h_k = o tanh(c_k)`, gates `i`, `f`, `g`, `o` from `x_k` and `h_{k-1}`.
     "lstm" => Lstm(Lstm),
+    /// A gated recurrent unit: `h_k = (1 - z) n + z h_{k-1}`, gates `r`, `z` and the new state `n` from `x_k` and `h_{k-1}`.
+    "gru" => Gru(Gru),
     /// The last row of a series, or the mean of all.
     "pool" => Pool(Pool),
 }

@@ -145,7 +145,7 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
         }
         4 if dice.chance(0.3) => {
             let hidden = dice.whole(1, 6);
-            layers.push(json!({"layer": "lstm", "hidden": hidden}));
+            layers.push(json!({"layer": dice.one_of(&["lstm", "gru"]), "hidden": hidden}));
             *given = given.with(hidden);
         }
         3 | 4 => {

@@ -7,6 +7,7 @@
 mod algebra;
 mod dice;
 mod draw;
+mod gru;
 mod linear;
 mod lstm;
 mod neural;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::algebra::{self, Element, Matrix};
+use super::gru::gru;
 use super::linear::linear_cde;
 use super::lstm::lstm;
 use super::neural::{self, Field};
@@ -164,6 +165,7 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
         "reservoir" => rows.with(reservoir(spec, own, rows)),
         "memory" => rows.with(memory(spec, rows)),
         "lstm" => rows.with(lstm(spec, own, rows)),
+        "gru" => rows.with(gru(spec, own, rows)),
         "random-features" => rows.each(|x| {
             let random = affine(x, own.get("weight"), own.get("bias")).into_iter().map(f64::tanh);
             x.iter().copied().chain(random).collect()

@@ -1,0 +1,161 @@
+//! A gated recurrent unit (Cho et al., 2014; with the reset gate behind the product, as `torch.nn.GRU` has it).
+//!
+//! ```text
+//! r = sigmoid(W_r^T x_k + U_r^T h_{k-1} + b_r),   z = sigmoid(W_z^T x_k + U_z^T h_{k-1} + b_z),   n = tanh(W_n^T x_k + b_n + r (U_n^T h_{k-1} + c)),
+//! h_k = (1 - z) n + z h_{k-1},   h is 0 before the first row
+//! ```
+//!
+//! One row out for each row in: `h_k`. The order of the gates is that of `torch.nn.GRU`. Its two biases of `r` and of `z` are only ever added: here they are one.
+//! Cost a row: `3 H (n + H)`, `n` the numbers of a row.
+//!
+//! | weight | shape | first values |
+//! | --- | --- | --- |
+//! | `input` (`W_r`, `W_z`, `W_n` side by side) | `[n, 3 H]` | uniform on `±1 / sqrt(H)`, as all of them |
+//! | `recurrent` (`U_r`, `U_z`, `U_n`) | `[H, 3 H]` | |
+//! | `bias` (`b_r`, `b_z`, `b_n`) | `[3 H]` | |
+//! | `recurrent_bias` (`c`) | `[H]` | |
+
+use serde::{Deserialize, Serialize};
+
+use super::activation::sigmoid;
+use super::linear::affine;
+use super::signal::{at_least_one, counted, product};
+use super::{Init, Layer, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
+use crate::Error;
+
+/// A gated recurrent unit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gru {
+    /// `H`.
+    pub hidden: usize,
+}
+
+impl Layer for Gru {
+    fn describe(&self) -> String {
+        format!("{} that gates reset and renew, row by row", counted(self.hidden, "state"))
+    }
+
+    fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
+        input.sequence("gru")?;
+        at_least_one(&[("hidden", self.hidden)])?;
+        Ok(input.with_width(self.hidden))
+    }
+
+    fn demand(&self, input: &Signal) -> usize {
+        product(&[3, self.hidden, input.width().saturating_add(self.hidden)])
+    }
+
+    fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
+        let (gates, init) = (3 * self.hidden, Init::linear(self.hidden));
+        Ok(vec![
+            Weight::trained("input", [input.width(), gates], init.clone()),
+            Weight::trained("recurrent", [self.hidden, gates], init.clone()),
+            Weight::trained("bias", [gates], init.clone()),
+            Weight::trained("recurrent_bias", [self.hidden], init),
+        ])
+    }
+
+    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
+        let [input, recurrent] = [weights.take("input")?, weights.take("recurrent")?];
+        let [bias, own] = [weights.take("bias")?, weights.take("recurrent_bias")?];
+        // What the state brings begins with a bias for the last gate alone.
+        let recurrent_bias = [vec![0.0; 2 * self.hidden], own].concat();
+        Ok(Box::new(GruStep {
+            from_row: bias.clone(),
+            from_state: recurrent_bias.clone(),
+            input,
+            recurrent,
+            bias,
+            recurrent_bias,
+            hidden: self.hidden,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct GruStep {
+    input: Vec<f32>,
+    recurrent: Vec<f32>,
+    bias: Vec<f32>,
+    recurrent_bias: Vec<f32>,
+    from_row: Vec<f32>,
+    from_state: Vec<f32>,
+    hidden: usize,
+}
+
+impl Step for GruStep {
+    /// `h`.
+    fn memory(&self) -> Size {
+        Size::wide(self.hidden)
+    }
+
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+        let n = self.hidden;
+        self.from_row.copy_from_slice(&self.bias);
+        affine(row.values, &self.input, &mut self.from_row);
+        self.from_state.copy_from_slice(&self.recurrent_bias);
+        affine(memory.wide, &self.recurrent, &mut self.from_state);
+        for (j, h) in memory.wide.iter_mut().enumerate() {
+            let [r, z] = [j, n + j].map(|place| sigmoid(self.from_row[place] + self.from_state[place]));
+            let new = (self.from_row[2 * n + j] + r * self.from_state[2 * n + j]).tanh();
+            *h = f64::from((1.0 - z) * new + z * *h as f32);
+        }
+        out.clear();
+        out.extend_from_slice(memory.wide);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::layer::{LayerSpec, Resolved, Row, Signal, StateMemory, StepChain};
+    use crate::{NamedWeight, Weights};
+
+    /// What the equations in the documentation of `torch.nn.GRU` make of the same numbers, in double precision:
+    ///
+    /// ```python
+    /// number = lambda k: (7 * k % 11 - 5) / 10
+    /// W = [[number(6 * i + j) for j in range(6)] for i in range(3)]
+    /// U = [[number(18 + 6 * i + j) for j in range(6)] for i in range(2)]
+    /// b, c, h = [number(30 + j) for j in range(6)], [number(36 + j) for j in range(2)], [0, 0]
+    /// for t in range(4):
+    ///     x = [2 * number(38 + 3 * t + i) for i in range(3)]
+    ///     a = [b[j] + sum(x[i] * W[i][j] for i in range(3)) for j in range(6)]
+    ///     s = [sum(h[i] * U[i][j] for i in range(2)) for j in range(6)]
+    ///     r, z = ([1 / (1 + exp(-a[g + j] - s[g + j])) for j in range(2)] for g in (0, 2))
+    ///     n = [tanh(a[4 + j] + r[j] * (s[4 + j] + c[j])) for j in range(2)]
+    ///     h = [(1 - z[j]) * n[j] + z[j] * h[j] for j in range(2)]
+    ///     print(h)
+    /// ```
+    const WANTED: [[f64; 2]; 4] = [
+        [0.186_777_092, -0.222_796_564],
+        [0.244_451_789, -0.250_953_135],
+        [0.287_669_059, -0.204_491_120],
+        [0.420_581_878, -0.415_013_382],
+    ];
+
+    #[test]
+    fn states_are_those_of_the_equations() {
+        let number = |k: usize| (7 * k % 11) as f64 / 10.0 - 0.5;
+        let mut first = 0;
+        let mut weight = |name: &str, shape: &[usize]| {
+            let count: usize = shape.iter().product();
+            let values = (first..first + count).map(|k| number(k) as f32).collect();
+            first += count;
+            NamedWeight { name: format!("layers.0.{name}"), shape: shape.into(), values }
+        };
+        let weights =
+            vec![weight("input", &[3, 6]), weight("recurrent", &[2, 6]), weight("bias", &[6]), weight("recurrent_bias", &[2])];
+        let layers: Vec<LayerSpec> = serde_json::from_str(r#"[{"layer": "gru", "hidden": 2}]"#).unwrap();
+        let resolved = Resolved::new(&layers, &Signal::values(3)).unwrap();
+        let mut chain = StepChain::new(&resolved, &mut Weights::of(weights)).unwrap();
+        let mut memory = StateMemory::new(chain.memory());
+        for (t, wanted) in WANTED.iter().enumerate() {
+            let values: Vec<f64> = (0..3).map(|i| 2.0 * number(38 + 3 * t + i)).collect();
+            chain.push(0, memory.share(), Row { time: t as f64, values: &values, statics: &[] }).unwrap();
+            let far = chain.last().iter().zip(wanted).map(|(seen, wanted)| (seen - wanted).abs()).fold(0.0, f64::max);
+            assert!(far < 1e-6, "row {t}: {:?}, but {wanted:?} is wanted", chain.last());
+        }
+    }
+}
