@@ -222,6 +222,8 @@ impl Config {
         for (name, value) in &table {
             check_table(name, value)?;
         }
+        let layers = table.get("model").and_then(|model| model.get("layers")?.as_array());
+        layers.into_iter().flatten().enumerate().try_for_each(|(i, layer)| check_layer(i, layer))?;
         toml::from_str(text).map_err(|e| config(e.to_string().trim_end().to_owned()))
     }
 
@@ -270,6 +272,19 @@ fn check_table(name: &str, value: &toml::Value) -> Result<(), Error> {
         None => Ok(()),
         Some(key) => Err(unknown(key, Some(name))),
     }
+}
+
+/// Reads a layer by itself, so that an error names it.
+fn check_layer(i: usize, layer: &toml::Value) -> Result<(), Error> {
+    let name = layer.get("layer").and_then(toml::Value::as_str).unwrap_or_default();
+    let Err(error) = LayerSpec::deserialize(layer.clone()) else { return Ok(()) };
+    let error = error.to_string();
+    let scored = LayerSpec::NAMES.iter().map(|known| (strsim::jaro_winkler(name, known), known));
+    let close = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|best| best.0 > 0.8 && error.contains("unknown variant"));
+    Err(config(match close {
+        Some((_, known)) => format!("`model.layers.{i}`: there is no layer `{name}`; did you mean `{known}`?"),
+        None => format!("`model.layers.{i} ({name})`: {}", error.trim_end()),
+    }))
 }
 
 /// The only table that has this key.
@@ -342,7 +357,11 @@ mod tests {
             ("[mdoel]\n", "there is no table `[mdoel]`"),
             ("[train]\nsteps = \"many\"\n", "invalid type"),
             ("[train]\nschedule = \"cosin\"\n", "unknown variant `cosin`"),
-            ("[[model.layers]]\nlayer = \"lineer\"\n", "unknown variant `lineer`"),
+            ("[[model.layers]]\nlayer = \"lineer\"\n", "`model.layers.0`: there is no layer `lineer`; did you mean `linear`?"),
+            (
+                "[[model.layers]]\nlayer = \"gru\"\nhiden = 3\n",
+                "`model.layers.0 (gru)`: unknown field `hiden`, expected `hidden`",
+            ),
             ("[train]\nxyzzy = 1\n", "there are steps, batch"),
             ("[train\n", "TOML parse error"),
         ];
