@@ -101,8 +101,9 @@ fn fitted(depth: usize, seed: u64, steps: usize, control: &mut Control<'_>) -> R
     // Halfway between the places of a grid, so that 0, where the sign jumps, is none of them.
     let x: Vec<f32> = (0..POINTS).map(|i| ((i as f64 + 0.5) / POINTS as f64 * 2.0 - 1.0) as f32).collect();
     let sign: Vec<f32> = x.iter().map(|x| x.signum()).collect();
-    let schedule = Schedule { peak: RATE, floor: 0.0, warmup: 0.0, shape: Shape::Cosine };
-    let plan = TrainPlan { schedule, seed, evaluate_every: steps, recoveries: 0, ..TrainPlan::new(steps, RATE) };
+    // From the whole rate in the first step down to 0 in one more, which changes nothing.
+    let schedule = Schedule { peak: RATE, floor: 0.0, warmup: 1.0, shape: Shape::Cosine };
+    let plan = TrainPlan { schedule, seed, evaluate_every: steps + 1, recoveries: 0, ..TrainPlan::new(steps + 1, RATE) };
     let input = Signal::values(1);
     let request = FitRequest { stop: Some(control.stop), ..FitRequest::new(&layers, &input, &plan) };
     let mut error = f64::NAN;
