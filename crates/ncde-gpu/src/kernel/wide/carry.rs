@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::{WALKERS, copy};
+use super::{WALKERS, copy, entry};
 use crate::kernel::unit::cube_below;
 use crate::sizes::Sizes;
 
@@ -56,13 +56,13 @@ pub(crate) fn carry(
                 if comptime!(affine) {
                     sum = products[base + ((b + column) * sizes.count + block) * b + r];
                 }
-                for c in 0..b {
-                    let mut at = (c * sizes.count + block) * b + r;
-                    if comptime!(turned) {
-                        at = (r * sizes.count + block) * b + c;
-                    }
-                    sum += products[base + at] * h[c];
+                let mut at = base + block * b + r;
+                let mut stride = sizes.count * b;
+                if comptime!(turned) {
+                    at = base + (r * sizes.count + block) * b;
+                    stride = 1usize.runtime();
                 }
+                sum += entry(products, at, stride, &h, 0usize, b);
             }
             next[r] = sum;
         }

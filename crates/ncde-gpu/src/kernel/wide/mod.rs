@@ -15,6 +15,7 @@ use cubecl::prelude::*;
 
 use crate::flow::Flow;
 use crate::kernel::step::{MAX_NORM, REACH, SMALL, TERMS, overflow, shrunk};
+use crate::kernel::unit::fetch_apart;
 
 /// Units of a cube that walks with vectors.
 pub(crate) const WALKERS: usize = 128;
@@ -48,17 +49,29 @@ impl Purpose {
     }
 }
 
-/// `y = M x` for one vector in shared memory, entries of `y` shared out over the units.
+/// Numbers of a matrix that a unit has on their way from memory at once: one after the other, each would wait for its answer.
+const AHEAD: usize = 16;
+
+/// `sum_k m[at + k * stride] x[from + k]` over `b` numbers, as two sums that do not wait for each other.
 #[cube]
-fn apply(m: &Array<f32>, at: usize, x: &SharedMemory<f32>, y: &mut SharedMemory<f32>, #[comptime] b: usize) {
-    let unit = UNIT_POS as usize;
-    for out in range_stepped(unit, b, WALKERS) {
-        let mut sum = f32::new(0.0);
-        for k in 0..b {
-            sum += m[at + k * b + out] * x[k];
+fn entry(m: &Array<f32>, at: usize, stride: usize, x: &SharedMemory<f32>, from: usize, #[comptime] b: usize) -> f32 {
+    let mut even = f32::new(0.0);
+    let mut odd = f32::new(0.0);
+    let whole = comptime!(b / AHEAD * AHEAD);
+    for first in range_stepped(0usize, whole, AHEAD) {
+        let mut read = Array::<f32>::new(AHEAD);
+        fetch_apart(m, at + first * stride, stride, &mut read, AHEAD);
+        #[unroll]
+        for k in 0..comptime!(AHEAD / 2) {
+            even += read[comptime!(2 * k)] * x[from + first + comptime!(2 * k)];
+            odd += read[comptime!(2 * k + 1)] * x[from + first + comptime!(2 * k + 1)];
         }
-        y[out] = sum;
     }
+    #[unroll]
+    for k in whole..b {
+        even += m[at + k * stride] * x[from + k];
+    }
+    even + odd
 }
 
 /// A vector in shared memory to a place of another array there. Units wait for each other afterwards.
@@ -117,10 +130,11 @@ fn advance(
     let unit = UNIT_POS as usize;
     let mut w = SharedMemory::<f32>::new(comptime!(2 * b));
     if comptime!(!flow.exact) {
-        apply(m, at, x, &mut w, b);
+        copy(x, &mut w, 0usize, b);
+        multiply(m, at, &mut w, 0usize, b, f32::new(1.0), b);
         sync_cube();
         for out in range_stepped(unit, b, WALKERS) {
-            x[out] += w[out];
+            x[out] += w[b + out];
         }
     } else {
         let norm = norm(m, at, b, WALKERS);
@@ -165,10 +179,6 @@ fn advance(
 fn multiply(m: &Array<f32>, at: usize, w: &mut SharedMemory<f32>, from: usize, to: usize, factor: f32, #[comptime] b: usize) {
     let unit = UNIT_POS as usize;
     for out in range_stepped(unit, b, WALKERS) {
-        let mut sum = f32::new(0.0);
-        for k in 0..b {
-            sum += m[at + k * b + out] * w[from + k];
-        }
-        w[to + out] = factor * sum;
+        w[to + out] = factor * entry(m, at + out, b.runtime(), w, from, b);
     }
 }
