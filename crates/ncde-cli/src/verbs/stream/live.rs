@@ -44,6 +44,8 @@ struct SeriesState {
     turn: u64,
     seen: Instant,
     said: Said,
+    /// That the last line was refused as a state would have overflowed.
+    overflowed: bool,
 }
 
 /// What a person was told of a series.
@@ -142,7 +144,8 @@ impl Live {
     fn hold(&mut self, id: Arc<str>, series: Series, said: Said) {
         self.turn += 1;
         self.turns.insert(self.turn, id.clone());
-        self.series.insert(id, SeriesState { series: Arc::new(series), turn: self.turn, seen: self.now, said });
+        self.series
+            .insert(id, SeriesState { series: Arc::new(series), turn: self.turn, seen: self.now, said, overflowed: false });
     }
 
     /// Forgets a series; whether there was one.
@@ -227,16 +230,19 @@ impl Live {
             return Ok((prediction, unsaid.into_iter().collect()));
         };
         let error = match self.model.step(Arc::make_mut(&mut state.series), time, &line.values) {
-            Ok(prediction) => return Ok((prediction, Vec::new())),
+            Ok(prediction) => {
+                state.overflowed = false;
+                return Ok((prediction, Vec::new()));
+            }
             Err(error) => error,
         };
-        // Numbers that a series could not even begin with are to blame themselves; else it is the state that has grown until it overflowed.
-        let mut anew = self.model.begin_again(&state.series);
-        let Some(prediction) =
-            Some(error.is_overflow()).filter(|is| *is).and_then(|_| self.model.step(&mut anew, time, &line.values).ok())
-        else {
+        // One line may be wild, and the next is taken. If that overflows too, it is the state that has grown too large.
+        if !error.is_overflow() || !std::mem::replace(&mut state.overflowed, true) {
             return Err(words(error));
-        };
+        }
+        let mut anew = self.model.begin_again(&state.series);
+        let prediction = self.model.step(&mut anew, time, &line.values).map_err(words)?;
+        state.overflowed = false;
         let count = state.series.observations();
         state.series = Arc::new(anew);
         self.counts.resets += 1;
