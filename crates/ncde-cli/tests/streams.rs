@@ -1,7 +1,7 @@
 //! Streams as people run them: refused lines, signals, pipes that break, states that cannot be saved, series beyond training.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::common::Folder;
 
@@ -70,13 +70,7 @@ fn signals_save_the_state_first() {
     let whole = folder.run_with("stream steps", &lines(0..12));
     for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
         let state = format!("{signal}.json");
-        let mut child = folder
-            .command(&format!("stream steps --state {state}"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = folder.spawn(&format!("stream steps --state {state}"));
         let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         input.write_all(lines(0..5).as_bytes()).unwrap();
         input.flush().unwrap();
@@ -95,12 +89,7 @@ fn signals_save_the_state_first() {
 #[test]
 fn the_state_is_saved_every_so_often() {
     let folder = trained();
-    let mut child = folder
-        .command("stream steps --state now.json --save-every 1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = folder.spawn("stream steps --state now.json --save-every 1");
     let mut input = child.stdin.take().unwrap();
     input.write_all(lines(0..5).as_bytes()).unwrap();
     let begun = std::time::Instant::now();
@@ -127,13 +116,7 @@ fn a_state_that_cannot_be_saved_is_refused_at_the_start() {
 #[test]
 fn a_reader_that_goes_away_ends_the_stream_quietly() {
     let folder = trained();
-    let mut child = folder
-        .command("stream steps --state s.json")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = folder.spawn("stream steps --state s.json");
     let mut input = child.stdin.take().unwrap();
     let mut first = String::new();
     input.write_all(lines(0..1).as_bytes()).unwrap();
@@ -200,13 +183,7 @@ fn series_that_are_let_go_wait_in_the_state_file_or_begin_anew() {
 #[test]
 fn idle_series_are_let_go() {
     let folder = trained();
-    let mut child = folder
-        .command("stream steps --idle 20ms")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = folder.spawn("stream steps --idle 20ms");
     let mut input = child.stdin.take().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut text = String::new();
@@ -238,7 +215,7 @@ fn a_series_ends_in_csv_as_in_json() {
 #[test]
 fn one_stream_writes_a_state_file() {
     let folder = trained();
-    let mut child = folder.command("stream steps --state s.json").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = folder.spawn("stream steps --state s.json");
     let mut input = child.stdin.take().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     input.write_all(lines(0..1).as_bytes()).unwrap();
@@ -304,13 +281,7 @@ fn metrics_are_text_for_prometheus() {
     ] {
         assert!(text.lines().any(|seen| seen == line), "no {line} in {text}");
     }
-    let mut child = folder
-        .command("stream steps --metrics 0")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = folder.spawn("stream steps --metrics 0");
     let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
     input.write_all(lines(0..3).as_bytes()).unwrap();
     for _ in 0..3 {

@@ -1,5 +1,5 @@
-//! Pools that are linear in the sums of their thresholds, added up with the weights of a linear readout: a few numbers for each output are stored in place of some for
-//! each threshold.
+//! Pools that are linear in the sums of their thresholds, added up with the weights of a linear readout: a few numbers
+//! for each output are stored in place of some for each threshold.
 //!
 //! ```text
 //! y = sum_j (a_j share_j / W + h_j sum_j / W + l_j (share_j / W - age_j / W^2)) = B / W - A / W^2          over responses and thresholds j

@@ -1,7 +1,8 @@
 //! All series in a file, to go on with later: written at the end, every so often, and before a signal ends the program.
 //!
-//! The file is one JSON object with a line for each series, so that those put [`aside`](super::aside) are read and written one at a time. It is written by a thread of
-//! its own from a snapshot, which shares its series with the stream until they change: the stream does not wait.
+//! The file is one JSON object with a line for each series, so that those put [`aside`](super::aside) are read and written
+//! one at a time. It is written by a thread of its own from a snapshot, which shares its series with the stream until they
+//! change: the stream does not wait.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
