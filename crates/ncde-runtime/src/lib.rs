@@ -45,15 +45,17 @@ mod model;
 mod prepare;
 pub mod random;
 mod session;
+mod smoothing;
 mod spec;
 mod weights;
 
 pub use error::Error;
 pub use extent::{Beyond, Extent};
-pub use forecast::{Baseline, Forecast, Intervals};
+pub use forecast::{Baseline, Forecast, Forecasts, Intervals};
 pub use layer::LayerSpec;
 pub use model::{Model, Prediction, SPEC, Series, mean_of_members, softmax};
 pub use prepare::{Missing, Preparation, Scaling, Track};
 pub use session::Session;
+pub use smoothing::{Expert, Smoothing};
 pub use spec::{At, FORMAT, ModelSpec, Task, WeightsSpec};
 pub use weights::{NamedWeight, WEIGHTS, Weights, to_bytes};

@@ -13,8 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
+use crate::forecast::Forecasts;
 use crate::layer::{Ended, Row, Size, StateMemory, StepChain};
 use crate::prepare::Track;
+use crate::smoothing::Smoothing;
 use crate::spec::{ModelSpec, Task};
 use crate::weights::{NamedWeight, WEIGHTS, Weights};
 use crate::{Beyond, Error};
@@ -35,6 +37,8 @@ struct Parts {
     weights: Vec<NamedWeight>,
     /// How many numbers layers remember of a series.
     memory: Size,
+    /// How many numbers the smoothing of forecasts remembers.
+    smoothed: usize,
     /// How many numbers come out of the last layer.
     outputs: usize,
     /// Layers with working memory, for as many threads as have computed at once. Each thread has a slot of its own, so that locks are free.
@@ -95,8 +99,8 @@ pub enum Prediction {
     },
     /// A number.
     Value(f64),
-    /// Forecasts, `[horizons, channels]`.
-    Values(Vec<f64>),
+    /// Forecasts.
+    Values(Forecasts),
 }
 
 impl Model {
@@ -170,6 +174,7 @@ impl Model {
         let parts = Parts {
             weights: all,
             memory: chain.memory(),
+            smoothed: spec.track().smoothed.len(),
             outputs: spec.members() * spec.task.outputs(spec.channels.len()),
             workers: (0..SLOTS).map(|_| Mutex::new(None)).collect(),
             spec,
@@ -204,7 +209,7 @@ impl Model {
     /// If there are more or fewer than the model has.
     pub fn start(&self, statics: &[f64]) -> Result<Series, Error> {
         Ok(Series {
-            track: self.spec().preparation.start(),
+            track: self.spec().track(),
             statics: self.spec().preparation.statics(statics)?,
             memory: StateMemory::new(self.parts.memory),
             open: None,
@@ -258,7 +263,7 @@ impl Model {
             if worker.chain.may_pass() {
                 let (mut knots, mut clocks) = (Vec::new(), Vec::new());
                 for (i, &time) in before.iter().enumerate() {
-                    preparation.push(&mut after.track, time, row(i))?;
+                    self.spec().follow(&mut after.track, time, row(i))?;
                     knots.extend_from_slice(&after.track.knot);
                     clocks.push(preparation.clock(&after.track));
                 }
@@ -318,6 +323,7 @@ impl Model {
         let sizes = [
             ("channels", series.track.knot.len(), spec.preparation.width()),
             ("static covariates", series.statics.len(), spec.statics.len()),
+            ("numbers of smoothing", series.track.smoothed.len(), self.parts.smoothed),
             ("numbers remembered", series.memory.wide.len(), memory.wide),
             ("numbers remembered in single precision", series.memory.narrow.len(), memory.narrow),
             ("outputs", if came_out { series.outputs.len() } else { *outputs }, *outputs),
@@ -380,7 +386,7 @@ impl Parts {
 
     fn worker(&self, chain: StepChain) -> Worker {
         let (state, closed) = (StateMemory::new(self.memory), StateMemory::new(self.memory));
-        Worker { chain, state, closed, track: self.spec.preparation.start() }
+        Worker { chain, state, closed, track: self.spec.track() }
     }
 }
 
@@ -395,7 +401,7 @@ impl Worker {
     /// Where a series would stand after an observation: `track` and `state`.
     fn advance(&mut self, spec: &ModelSpec, series: &Series, time: f64, values: &[f64]) -> Result<Ended, Error> {
         self.track.copy_from(&series.track);
-        spec.preparation.push(&mut self.track, time, values)?;
+        spec.follow(&mut self.track, time, values)?;
         self.state.copy_from(&series.memory);
         let row = Row { time: spec.preparation.clock(&self.track), values: &self.track.knot, statics: &series.statics };
         let ended = self.chain.push(0, self.state.share(), row)?;
@@ -436,6 +442,25 @@ fn finite(values: &[f64]) -> Result<(), Error> {
 }
 
 impl ModelSpec {
+    /// A series without observations.
+    pub fn track(&self) -> Track {
+        let smoothing = self.task.forecast().and_then(|forecast| forecast.smoothing.as_ref());
+        Track { smoothed: smoothing.map_or_else(Vec::new, Smoothing::start), ..self.preparation.start() }
+    }
+
+    /// Takes an observation into a track: its knot, and the smoothing of a forecast.
+    ///
+    /// # Errors
+    /// As for [`Preparation::push`](crate::Preparation::push); nothing has changed then.
+    pub fn follow(&self, track: &mut Track, time: f64, values: &[f64]) -> Result<(), Error> {
+        let before = (track.observations > 0).then_some(track.time);
+        self.preparation.push(track, time, values)?;
+        if let Some(forecast) = self.task.forecast() {
+            forecast.follow(track, before, values);
+        }
+        Ok(())
+    }
+
     /// From the outputs of the last layer to the prediction for a series that stands there.
     pub fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
         let members = self.members().max(1);

@@ -78,23 +78,25 @@ impl Prepared {
                 (data, removed, trained)
             }
         };
-        let (mut task, grid) = (settings.task.clone(), settings.decided.data.grid);
+        let (mut task, of_data) = (settings.task.clone(), &settings.decided.data);
         let extent = |data: &Dataset, train: &[usize]| {
             let series = train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..]));
             Extent::of(data.channels.len(), series)
         };
         let (data, parts, learned, long, stretch, seen) = if settings.by_time {
             let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
-            let long = Long::new(data, trained, [settings.split.validation, settings.split.test], ahead);
+            // Stretches have targets behind their end. The training part of a closed form has none beyond its own.
+            let gap = if settings.is_closed_form() { 0 } else { ahead };
+            let long = Long::new(data, trained, [settings.split.validation, settings.split.test], gap);
             let whole = long.whole();
-            fit_target(&mut task, &whole.data, &whole.parts.train, grid);
+            fit_target(&mut task, &whole.data, &whole.parts.train, of_data);
             let seen = extent(&whole.data, &whole.parts.train);
             let stretch = at_least("data.stretch", settings.decided.data.stretch.unwrap_or_else(|| usual_stretch(&task)), 2)?;
             let pieces = if settings.is_closed_form() { whole } else { long.stretches(stretch, ahead) };
             (pieces.data, pieces.parts, pieces.learned, Some(long), Some(stretch), seen)
         } else {
             let parts = parts(&settings, &data, trained)?;
-            fit_target(&mut task, &data, &parts.train, grid);
+            fit_target(&mut task, &data, &parts.train, of_data);
             let learned = data.cases.iter().map(|case| 0..case.len()).collect();
             let seen = extent(&data, &parts.train);
             (data, parts, learned, None, None, seen)

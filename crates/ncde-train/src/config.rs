@@ -70,8 +70,10 @@ table! {
         horizon: usize,
         /// The smallest horizon; 1 by default, so that one model forecasts all from the next observation on.
         first_horizon: usize,
-        /// Whether a forecast is of differences to the last known values, so that it follows a level or a trend; yes by default.
+        /// Whether a forecast is of differences to the last known values, so that it follows a level or a trend; yes by default for models that are trained step by step.
         relative: bool,
+        /// Whether what a model forecasts is added to exponential smoothing of each series; yes by default for a `reservoir`.
+        smoothing: bool,
         /// Whether observations lie on a grid of time with some left out, so that horizons count steps of time and not observations; by default if they do.
         grid: bool,
         /// A JSON file that says, for each seed, which cases are for what: `{"SEED": {"val": [...], "test": [...]}}`, `train` the others if it is not said; cases by

@@ -65,6 +65,7 @@ mod score;
 mod season;
 mod settings;
 mod slots;
+mod smoothing;
 mod source;
 mod split;
 mod state;

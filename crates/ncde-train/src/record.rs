@@ -7,7 +7,7 @@ use ncde_report::RunRecord;
 use ncde_report::record::{
     ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted, StopReason,
 };
-use ncde_runtime::{Model, Prediction, Task};
+use ncde_runtime::{Forecasts, Model, Prediction, Task};
 
 use super::by_time::Long;
 use super::checkpoint::Progress;
@@ -31,11 +31,13 @@ impl Run {
         let mut warnings: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
         warnings.extend(self.device.without_kernel().into_iter().map(|what| Warning::OnProcessor { what }.to_string()));
         if let Task::Forecast(forecast) = &mut spec.task {
-            match intervals(forecast, &validation.data, &validation.ranges) {
-                Ok(intervals) => forecast.intervals = Some(intervals),
-                Err(warning) => warnings.push(warning.to_string()),
+            if forecast.intervals.is_none() {
+                match intervals(forecast, &validation.data, &validation.ranges) {
+                    Ok(intervals) => forecast.intervals = Some(intervals),
+                    Err(warning) => warnings.push(warning.to_string()),
+                }
+                save_spec(request.directory, &spec)?;
             }
-            save_spec(request.directory, &spec)?;
         }
         let task = &spec.task;
         let [trained, validated, tested] = self.series();
@@ -189,7 +191,9 @@ fn samples(task: &Task, part: &Part) -> Vec<Forecasted> {
     let said = part.data.cases.iter().zip(&part.ranges).filter(|(_, own)| !own.predictions.is_empty());
     for (case, own) in said.take(SERIES) {
         let known = |t: &usize| t + forecast.horizon < own.end.min(case.len());
-        let Some((t, Prediction::Values(values))) = own.iter().filter(|(t, _)| known(t)).last().or(own.iter().next()) else {
+        let Some((t, Prediction::Values(Forecasts { values, widths }))) =
+            own.iter().filter(|(t, _)| known(t)).last().or(own.iter().next())
+        else {
             continue;
         };
         let period = forecast.baseline.as_ref().and_then(|baseline| baseline.period).unwrap_or(1);
@@ -202,17 +206,16 @@ fn samples(task: &Task, part: &Part) -> Vec<Forecasted> {
             };
             let time = |k: usize| forecast.time(case.times[t], k).unwrap_or(case.times[t] + k as f64);
             let ahead = || forecast.horizons().zip(values.chunks_exact(channels)).enumerate();
-            let intervals = forecast.intervals.iter();
             all.push(Forecasted {
                 id: case.id.clone(),
                 channel: name.clone(),
                 seen: values_of(from..t + 1),
                 truth: values_of(t + 1..to),
                 forecast: ahead().map(|(_, (k, row))| [time(k), row[c]]).collect(),
-                interval: intervals
-                    .flat_map(|own| {
-                        ahead().map(move |(place, (_, row))| [row[c] - own.widths[place][c], row[c] + own.widths[place][c]])
-                    })
+                interval: forecast
+                    .intervals
+                    .iter()
+                    .flat_map(|_| ahead().map(|(place, (_, row))| forecast.interval(c, row[c], widths[place * channels + c])))
                     .collect(),
             });
         }

@@ -7,7 +7,7 @@
 use ncde_data::{Case, Dataset, Targets};
 use ncde_report::metrics::{Tally, predicted};
 use ncde_report::{Classification, Metrics, Regression};
-use ncde_runtime::{Baseline, Forecast, Prediction, Task};
+use ncde_runtime::{Baseline, Forecast, Forecasts, Prediction, Task};
 
 use super::slots::Slots;
 
@@ -128,13 +128,13 @@ fn forecasted(forecast: &Forecast, data: &Dataset, ranges: &[PredictedRange]) ->
     let mut series = 0;
     for (case, range) in data.cases.iter().zip(ranges) {
         let mut compared = false;
-        compare(forecast, case, channels, range, |t, [place, c], truth, value, naive: &Naive<'_>| {
+        compare(forecast, case, channels, range, |t, [place, c], truth, [value, width], naive: &Naive<'_>| {
             compared = true;
             let mean = baseline.means[c];
             let last = naive.last(t, c).unwrap_or(mean);
             let seasonal = baseline.period.map(|m| naive.seasonal(t, horizons[place], c, m).unwrap_or(last));
             let rivals: Vec<f64> = [Some(last), seasonal, Some(mean)].into_iter().flatten().collect();
-            let width = forecast.intervals.as_ref().map(|intervals| intervals.widths[place][c]);
+            let width = forecast.intervals.is_some().then_some(width);
             tally.push([place, c], truth, value, width, &rivals);
         });
         series += usize::from(compared);
@@ -142,22 +142,23 @@ fn forecasted(forecast: &Forecast, data: &Dataset, ranges: &[PredictedRange]) ->
     tally.finish(series).map(Metrics::Forecast)
 }
 
-/// Calls `show` for every forecast of a case whose truth is known, with observation, indices of horizon and channel, truth and forecast.
+/// Calls `show` for every forecast of a case whose truth is known, with observation, indices of horizon and channel, truth, forecast and width.
 pub(super) fn compare(
     forecast: &Forecast,
     case: &Case,
     channels: usize,
     range: &PredictedRange,
-    mut show: impl FnMut(usize, [usize; 2], f64, f64, &Naive<'_>),
+    mut show: impl FnMut(usize, [usize; 2], f64, [f64; 2], &Naive<'_>),
 ) {
     let slots = Slots::new(&case.times, forecast);
     let naive = Naive { case, channels, slots: &slots };
     for (t, prediction) in range.iter() {
-        let Prediction::Values(values) = prediction else { continue };
-        for (place, (k, row)) in forecast.horizons().zip(values.chunks_exact(channels.max(1))).enumerate() {
+        let Prediction::Values(Forecasts { values, widths }) = prediction else { continue };
+        let rows = values.chunks_exact(channels.max(1)).zip(widths.chunks_exact(channels.max(1)));
+        for (place, (k, (row, widths))) in forecast.horizons().zip(rows).enumerate() {
             let Some(later) = slots.find(slots.slot(t) + k).filter(|later| *later < range.end) else { continue };
             for (c, (&x, &y)) in case.row(later, channels).iter().zip(row).enumerate().filter(|(_, (x, _))| !x.is_nan()) {
-                show(t, [place, c], x, y, &naive);
+                show(t, [place, c], x, [y, widths[c]], &naive);
             }
         }
     }

@@ -6,7 +6,7 @@ use ncde_runtime::random::Stream;
 use ncde_runtime::{At, Forecast, Scaling, Task};
 
 use super::Error;
-use super::config::{Config, TrainConfig};
+use super::config::{Config, DataConfig, TrainConfig};
 use super::fit::scaling;
 use super::loss::LossName;
 use super::names::{ClassWeights, MissingName, Scale, SplitBy};
@@ -15,6 +15,7 @@ use super::preset::Choice;
 use super::schedule::{Schedule, Shape};
 use super::season::baseline;
 use super::slots::rhythm;
+use super::smoothing::smoothing;
 use super::split::Split;
 use super::trainer::Plan;
 
@@ -26,6 +27,9 @@ const MIN_SERIES_TO_HOLD_OUT: usize = 10;
 /// A series that is split by time by default has at least so many observations, and so many times the horizon.
 const LONG_SERIES_ROWS: usize = 100;
 const LONG_SERIES_HORIZONS: usize = 8;
+/// Series of a forecast are split by time if the usual one has so many horizons, and so many observations more.
+const FORECAST_HORIZONS: usize = 3;
+const FORECAST_ROWS: usize = 8;
 
 /// What a run does.
 ///
@@ -75,12 +79,11 @@ impl Settings {
     /// If the settings make no sense, alone or for this data.
     pub fn of(asked: &Config, data: &Dataset, test_file: bool) -> Result<Self, Error> {
         let mut config = asked.clone();
-        let task = task(&config, data)?;
+        let mut task = task(&config, data)?;
         let d = &mut config.data;
         d.task = Some(task_name(&task));
         if let Task::Forecast(forecast) = &task {
             (d.horizon, d.first_horizon) = (Some(forecast.horizon), Some(*forecast.horizons().start()));
-            d.relative = Some(forecast.relative);
         }
         let usual = match (&d.parts, test_file) {
             (Some(_), _) => SplitBy::Parts,
@@ -118,6 +121,16 @@ impl Settings {
             return Err(Error::Config(format!(
                 "`train.{key}` is set, but a `reservoir` is solved for, without steps; leave it out, or train another model (`--model slice`)"
             )));
+        }
+        if let Task::Forecast(forecast) = &mut task {
+            let smoothing = *d.smoothing.get_or_insert(closed && d.relative.is_none());
+            if smoothing && (!closed || d.relative == Some(true)) {
+                return refuse(
+                    "data.smoothing",
+                    "true, but that is for a `reservoir` whose forecasts are not `relative`; leave it out",
+                );
+            }
+            forecast.relative = *d.relative.get_or_insert(!smoothing);
         }
         let forecast = task.forecast().is_some();
         let whole = match forecast {
@@ -282,12 +295,23 @@ impl Settings {
     }
 }
 
-/// Whether there are too few series to keep some of them back, but each is long enough to be split by time.
+/// Whether series are split by time: those of a forecast, as later times are what it is for; labels at steps where there are too few series to keep some of them back. Each must be
+/// long enough.
 fn splits_by_time(data: &Dataset, task: &Task) -> bool {
     let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
+    if task.forecast().is_some() && usual_length(data) >= FORECAST_HORIZONS * ahead + FORECAST_ROWS {
+        return true;
+    }
     let enough = LONG_SERIES_ROWS.max(LONG_SERIES_HORIZONS * (ahead + 1));
     let long = data.cases.iter().map(ncde_data::Case::len).max().is_some_and(|longest| longest >= enough);
     task.at() == At::Steps && data.cases.len() < MIN_SERIES_TO_HOLD_OUT && long
+}
+
+/// The median length.
+fn usual_length(data: &Dataset) -> usize {
+    let mut lengths: Vec<usize> = data.cases.iter().map(ncde_data::Case::len).collect();
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).copied().unwrap_or(0)
 }
 
 /// The name of a task, as `data.task` has it.
@@ -318,8 +342,7 @@ fn task(config: &Config, data: &Dataset) -> Result<Task, Error> {
         if from > horizon {
             return refuse("data.first_horizon", format!("{from}, but `horizon`, the last one, is {horizon}"));
         }
-        let relative = config.data.relative.unwrap_or(true);
-        return Ok(Task::Forecast(Forecast { from: Some(from), relative, ..Forecast::one(horizon) }));
+        return Ok(Task::Forecast(Forecast { from: Some(from), ..Forecast::one(horizon) }));
     }
     let class = |names: &[String], at| {
         if names.len() < 2 {
@@ -342,14 +365,20 @@ fn task(config: &Config, data: &Dataset) -> Result<Task, Error> {
     }
 }
 
-/// The scaling of numbers to be predicted, or what is known of the times and seasons of what is forecast, from the training part. `grid` is what is asked for.
-pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize], grid: Option<bool>) {
+/// The scaling of numbers to be predicted, or what is known of the times and seasons of what is forecast, from the training part. `settings` are those of the data.
+pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize], settings: &DataConfig) {
     if let Task::Forecast(forecast) = task {
         let times: Vec<&[f64]> = train.iter().map(|&i| &data.cases[i].times[..]).collect();
         let seen;
         (forecast.step, seen) = rhythm(&times);
-        forecast.grid = grid.unwrap_or(seen) && forecast.step.is_some();
+        forecast.grid = settings.grid.unwrap_or(seen) && forecast.step.is_some();
         forecast.baseline = Some(baseline(data, train, forecast));
+        if settings.smoothing == Some(true) {
+            forecast.smoothing = Some(smoothing(data, train, forecast));
+            let channels = data.channels.len();
+            let values = |c: usize| train.iter().flat_map(move |&i| data.cases[i].values.iter().skip(c).step_by(channels));
+            forecast.nonnegative = (0..channels).map(|c| values(c).all(|x| x.is_nan() || *x >= 0.0)).collect();
+        }
     }
     if let Task::Regression { scaling: own, .. } = task {
         let all: Vec<f64> = match &data.targets {

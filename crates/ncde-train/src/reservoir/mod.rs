@@ -12,8 +12,10 @@
 //! | `choose` | which blocks, which penalty |
 //! | `calibrate` | from scores to probabilities |
 //! | `steps` | a readout at every observation: many rows of few features |
+//! | `beside` | how much of a readout is added to the smoothing of forecasts |
 //! | `folds` | which of these features, which penalty |
 
+mod beside;
 mod calibrate;
 mod choose;
 mod draw;
@@ -79,7 +81,7 @@ impl Run {
         let begun = Instant::now();
         let solved = match closed_form {
             ClosedForm::Pooled(reservoir) => self.solve(reservoir)?,
-            ClosedForm::Steps { memory, random } => self.solve_steps(memory, *random)?,
+            ClosedForm::Steps { memory, random } => self.beside_smoothing(self.solve_steps(memory, *random)?)?,
         };
         let progress = Progress { seconds: begun.elapsed().as_secs_f64(), ..self.beginning() };
         for event in [Event::Solved { chosen: &solved.chosen, error: solved.error }, Event::Testing] {

@@ -49,7 +49,7 @@ pub(super) struct Wanted {
 /// What should be said of each case: at the end, or at labelled observations. Rows of which a number is missing are left out.
 pub(super) fn wanted(goal: &Goal, at: At, cases: &[usize], last: impl Fn(usize) -> usize) -> Vec<Wanted> {
     let one = |&case: &usize| {
-        let asked = goal.numeric_targets(case, 1).into_iter().filter(|(_, row)| row.iter().all(|x| x.is_finite()));
+        let asked = goal.numeric_targets(case, 1, None).into_iter().filter(|(_, row)| row.iter().all(|x| x.is_finite()));
         let (observations, targets): (Vec<usize>, Vec<Vec<f64>>) =
             asked.map(|(t, row)| (if at == At::End { last(case) } else { t }, row)).unzip();
         Wanted { case, observations, targets: targets.concat() }

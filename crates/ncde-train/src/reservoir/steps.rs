@@ -10,6 +10,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde_reservoir::sums::Sums;
@@ -18,6 +20,7 @@ use ncde_runtime::{LayerSpec, NamedWeight, Task};
 
 use super::folds::{Choice, alike, choose};
 use super::{Readout, Solved, calibrate};
+use crate::ahead::Bases;
 use crate::{Error, Run};
 use ncde_layers::dense;
 use ncde_runtime::random::Stream;
@@ -93,7 +96,14 @@ impl Run {
         let places: usize = self.parts.train.iter().map(|&i| self.goal.places(i)).sum();
         let products = places as f64 * ((counts.all() + outputs) as f64).powi(2);
         let every = (products / MAX_PRODUCTS).max((places * outputs) as f64 / MAX_TARGETS).ceil().max(1.0) as usize;
-        let requested = known(self.parts.train.iter().map(|&i| self.goal.numeric_targets(i, every)).collect(), outputs);
+        let requested = known(
+            self.parts
+                .train
+                .par_iter()
+                .map(|&i| self.goal.numeric_targets(i, every, Some(Bases::new(&self.spec, &self.data.cases[i]))))
+                .collect(),
+            outputs,
+        );
         let total: usize = requested.iter().map(Vec::len).sum();
         if total < 2 {
             return Err(Error::Unfit(format!("{total} observations to learn from; at least 2 are needed")));
