@@ -15,6 +15,7 @@
 //! | [`changes`] | memories relative to the present value, driven by increments |
 //! | [`fourier`] | sliding Fourier coefficients of increments |
 //! | `pool` | the running sums of responses above thresholds |
+//! | `fold` | the same where only what a readout makes of them is wanted |
 //! | [`responses`] | pooled responses: mixtures, memories and pools together |
 //! | [`summary`] | memories at the end of a series, moments and extremes of channels |
 //! | `windows` | increments over windows of the horizon |
@@ -24,6 +25,7 @@
 //! This crate works on slices of `f32` and `f64` and depends on no tensor library.
 
 pub mod changes;
+mod fold;
 pub mod fourier;
 pub mod legendre;
 mod memory;

@@ -99,6 +99,22 @@ kernel! {
     }
 }
 
+kernel! {
+    /// Memories of mixtures, `[rows, width]`, from those of `channels`, `[rows, registers of channels]`, with `W` `[channels, width]`.
+    pub(crate) dispatch fn mix_memories<'a, S: Simd>(
+        simd: S,
+        weights: &'a [f32],
+        memories: &'a [f32],
+        channels: usize,
+        out: &'a mut [f32],
+    ) {
+        let (from, to) = (padded(channels).max(1), (weights.len() / channels.max(1)).max(1));
+        for (memory, out) in memories.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
+            mix(simd, weights, &memory[..channels], out);
+        }
+    }
+}
+
 /// Working memory of one thread for the memories of a series.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MemoryScratch {
@@ -110,26 +126,34 @@ pub(crate) struct MemoryScratch {
 }
 
 impl MemoryScratch {
-    /// Advances the memories `start` of span `s` over a few rows, into `memories`. With `weights`, `[channels, width]`, signals are mixtures of channels; without,
-    /// each channel is a signal.
+    /// Advances the memories of span `s`, `[q + 1, signals]`, over a few rows; those after each are in `memories`. With `weights`, `[channels, width]`, signals are mixtures
+    /// of channels; without, each channel is a signal.
     pub(crate) fn advance(
         &mut self,
         legendre: &Legendre,
         (spans, s): (&[f64], usize),
         weights: Option<&[f32]>,
         rows: Rows<'_>,
-        start: &[f32],
+        memory: &mut [f32],
     ) {
-        let (n, size) = (rows.gaps.len(), start.len());
+        let (n, orders) = (rows.gaps.len(), legendre.order() + 1);
+        let count = memory.len() / orders;
+        let width = padded(count);
+        let size = orders * width;
         self.flows.resize_with(spans.len().max(self.flows.len()), FlowCache::default);
         self.signals.clear();
-        self.signals.resize(size / (legendre.order() + 1), 0.0);
+        self.signals.resize(width, 0.0);
         self.memories.resize((CHUNK.max(n) + 1) * size, 0.0);
-        self.memories[..size].copy_from_slice(start);
+        // In between memories are in whole registers, whose rest is 0.
+        let stored = || memory.chunks_exact(count.max(1));
+        self.memories[..size].fill(0.0);
+        self.memories.chunks_exact_mut(width.max(1)).zip(stored()).for_each(|(wide, row)| wide[..count].copy_from_slice(row));
         self.gaps.clear();
         self.gaps.extend(rows.gaps.iter().map(|gap| gap / spans[s]));
         let Self { flows, gaps, signals, memories } = self;
         update_memories(legendre, gaps, &mut flows[s], weights, rows, signals, memories);
+        let last = memories[n * size..].chunks_exact(width.max(1));
+        memory.chunks_exact_mut(count.max(1)).zip(last).for_each(|(row, wide)| row.copy_from_slice(&wide[..count]));
     }
 }
 

@@ -4,6 +4,7 @@
 //! r_k = sum_i w_i m_i(t_k),   over rows with weights dt_k (the gap before a row), for each threshold b:
 //! share   = sum dt [r > b] / W              mean    = sum dt (r - b)^+ / sum dt [r > b]
 //! longest = longest run of r > b / W        place   = mean time at which r > b / W               W = sum dt
+//! height  = sum dt (r - b)^+ / W            late    = sum dt [r > b] (its time / W) / W
 //! ```
 //!
 //! A stream has no end, so old rows fade: once `W` has reached the horizon, 1, all sums are multiplied by `rho = (1 - dt) / W` before a row is
@@ -31,6 +32,10 @@ pub enum Pooling {
     Longest,
     /// The mean position in the series of the time above a threshold.
     Place,
+    /// The height above a threshold, 0 below it, in the mean over time.
+    Height,
+    /// The share of time above a threshold, each moment weighted with its position in the series.
+    Late,
 }
 
 /// The most numbers stored for a threshold: share, run, longest run, sum, age.
@@ -125,13 +130,7 @@ impl<const RUNS: bool, const REST: bool> Pool<'_, RUNS, REST> {
                 }
             }
             for (memory, row) in memories.chunks_exact(size).zip(row_weights) {
-                let r = match taps.len() / registers {
-                    UNROLLED_TAPS => response::<S, UNROLLED_TAPS>(simd, &taps[l..], registers, &memory[signal..], width),
-                    _ => {
-                        let all = memory[signal..].iter().step_by(width).zip(taps[l..].iter().step_by(registers));
-                        all.fold(zero, |r, (&m, &tap)| simd.mul_add_e_f32s(simd.splat_f32s(m), tap, r))
-                    }
-                };
+                let r = response(simd, &taps[l..], registers, &memory[signal..], width);
                 let (weight, fade) = (simd.splat_f32s(row.weight), simd.splat_f32s(row.fade));
                 for j in 0..CUTS {
                     let [share, run, longest, sum, age] = state[j];
@@ -162,9 +161,18 @@ impl<const RUNS: bool, const REST: bool> Pool<'_, RUNS, REST> {
 /// The number of taps for which the loop is unrolled.
 const UNROLLED_TAPS: usize = crate::memory::UNROLLED_ORDER + 1;
 
-/// `sum_i w_i m_i` for a register of responses.
+/// `sum_i w_i m_i` for a register of responses; taps and memories begin at theirs.
 #[inline(always)]
-fn response<S: Simd, const N: usize>(simd: S, taps: &[S::f32s], registers: usize, memory: &[f32], width: usize) -> S::f32s {
+pub(crate) fn response<S: Simd>(simd: S, taps: &[S::f32s], registers: usize, memory: &[f32], width: usize) -> S::f32s {
+    if taps.len().div_ceil(registers) == UNROLLED_TAPS {
+        return unrolled::<S, UNROLLED_TAPS>(simd, taps, registers, memory, width);
+    }
+    let all = memory.iter().step_by(width).zip(taps.iter().step_by(registers));
+    all.fold(simd.splat_f32s(0.0), |r, (&m, &tap)| simd.mul_add_e_f32s(simd.splat_f32s(m), tap, r))
+}
+
+#[inline(always)]
+fn unrolled<S: Simd, const N: usize>(simd: S, taps: &[S::f32s], registers: usize, memory: &[f32], width: usize) -> S::f32s {
     let (taps, memory) = (&taps[..(N - 1) * registers + 1], &memory[..(N - 1) * width + 1]);
     let mut r = simd.splat_f32s(0.0);
     for i in 0..N {
@@ -263,6 +271,10 @@ impl Pooling {
                 (Pooling::Place, [share, _, _, _, age]) => {
                     let place = |l: usize| if share[l] > 0.0 { (1.0 - per(per(age[l], share[l]), total)).max(0.0) } else { 0.0 };
                     *out = std::array::from_fn(place);
+                }
+                (Pooling::Height, [_, _, _, sum, _]) => *out = std::array::from_fn(|l| sum[l] * inverse),
+                (Pooling::Late, [share, _, _, _, age]) => {
+                    *out = std::array::from_fn(|l| (share[l] - age[l] * inverse) * inverse);
                 }
                 // Unreachable: `StoredSums::of` stores what its pools read.
                 _ => {}

@@ -7,8 +7,9 @@
 use ncde_simd::dispatch;
 use serde::{Deserialize, Serialize};
 
+use crate::fold::{Fold, FoldRows, is_linear};
 use crate::legendre::Legendre;
-use crate::memory::{CHUNK, MemoryScratch, padded};
+use crate::memory::{CHUNK, MemoryScratch, mix_memories, padded};
 use crate::pool::{CUTS, LANES, PoolAll, Pooling, RowWeight, StoredSums, read_pool, respond, row_weight};
 
 /// Responses whose functionals are drawn in the same way; a group is 16 responses on one signal.
@@ -67,7 +68,12 @@ pub struct Responses {
     delayed: Vec<usize>,
     /// The sums that each group stores.
     stored: Vec<StoredSums>,
+    /// What adds them up instead, if only what a readout makes of them is wanted.
+    fold: Option<Fold>,
 }
+
+/// The memory of a mixture is the mixture of memories: of fewer channels than this, their memories are stored, and mixed at each row.
+const MAX_STORED_CHANNELS: usize = 9;
 
 /// A few rows of a series.
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +104,9 @@ impl Rows<'_> {
 #[derive(Debug, Clone, Default)]
 pub struct Scratch {
     memory: MemoryScratch,
+    mixed: Vec<f32>,
     row_weights: [Vec<RowWeight>; 2],
+    sums: Vec<f32>,
 }
 
 impl Responses {
@@ -117,7 +125,7 @@ impl Responses {
         let delayed = shape.families.iter().flat_map(|family| (0..family.groups).map(|g| g % 2)).collect();
         let stored =
             shape.families.iter().flat_map(|family| std::iter::repeat_n(StoredSums::of(&family.pools), family.groups)).collect();
-        Self { shape, channels, legendre, mix: wide, taps, cuts, delayed, stored }
+        Self { shape, channels, legendre, mix: wide, taps, cuts, delayed, stored, fold: None }
     }
 
     /// The sizes.
@@ -136,9 +144,29 @@ impl Responses {
         padded(self.shape.groups())
     }
 
+    /// The same with a linear readout of the features, `columns` its weights for each output: [`read_out`](Self::read_out) takes the place of [`read`](Self::read), and the
+    /// state is a fraction. Without it where a pool is not linear in what is stored.
+    pub fn fold(&mut self, columns: &[Vec<f32>]) -> bool {
+        self.fold = Fold::new(&self.shape, columns);
+        self.fold.is_some()
+    }
+
+    /// The signals whose memories are stored: of few channels themselves, where sums may be folded. With other pools sums are most of the state.
+    fn signals(&self) -> usize {
+        let is_small = self.shape.families.iter().all(|family| is_linear(&family.pools));
+        let groups = self.shape.groups();
+        if is_small && self.channels < MAX_STORED_CHANNELS.min(groups) { self.channels } else { groups }
+    }
+
+    /// The numbers of the memories of one span.
+    fn memories(&self) -> usize {
+        (self.legendre.order() + 1) * self.signals()
+    }
+
     /// The size of the state of one span: the weights of all rows and of those after the delay, memories and signals, sums.
     fn span_state(&self) -> usize {
-        2 + (self.legendre.order() + 1) * self.width() + self.stored.iter().map(|stored| stored.numbers()).sum::<usize>()
+        let stored = || self.stored.iter().map(|stored| stored.numbers()).sum();
+        2 + self.memories() + self.fold.as_ref().map_or_else(stored, Fold::state)
     }
 
     /// The size of the state of a series.
@@ -158,13 +186,10 @@ impl Responses {
     }
 
     fn push_span(&self, s: usize, state: &mut [f32], rows: Rows<'_>, scratch: &mut Scratch) {
-        let size = (self.legendre.order() + 1) * self.width();
         let (totals, rest) = state.split_at_mut(2);
-        let (memory, sums) = rest.split_at_mut(size);
-        self.advance(s, memory, rows, &mut scratch.memory);
-        let n = rows.gaps.len();
-        let (memories, row_weights) = (&scratch.memory.memories, &mut scratch.row_weights);
-        memory.copy_from_slice(&memories[n * size..(n + 1) * size]);
+        let (memory, sums) = rest.split_at_mut(self.memories());
+        self.advance(s, memory, rows, scratch);
+        let row_weights = &mut scratch.row_weights;
         for (delayed, row_weights) in row_weights.iter_mut().enumerate() {
             let delay = self.shape.delay(s, delayed);
             row_weights.clear();
@@ -175,16 +200,15 @@ impl Responses {
             }));
         }
         let (taps, cuts) = (self.taps.len() / self.shape.spans.len(), self.cuts.len() / self.shape.spans.len());
-        dispatch(PoolAll {
-            taps: &self.taps[s * taps..(s + 1) * taps],
-            cuts: &self.cuts[s * cuts..(s + 1) * cuts],
-            memories: &memories[size..(n + 1) * size],
-            width: self.width(),
-            row_weights,
-            delayed: &self.delayed,
-            stored: &self.stored,
-            sums,
-        });
+        let (taps, cuts) = (&self.taps[s * taps..(s + 1) * taps], &self.cuts[s * cuts..(s + 1) * cuts]);
+        let (memories, width, delayed) = (&scratch.mixed, self.width(), &self.delayed[..]);
+        match &self.fold {
+            Some(fold) => {
+                let rows = FoldRows { taps, cuts, memories, width, delayed };
+                fold.push(sums, s, rows, row_weights, &mut scratch.sums);
+            }
+            None => dispatch(PoolAll { taps, cuts, memories, width, row_weights, delayed, stored: &self.stored, sums }),
+        }
     }
 
     fn taps_of(&self, group: usize) -> &[f32] {
@@ -192,14 +216,37 @@ impl Responses {
         &self.taps[group * size..(group + 1) * size]
     }
 
-    /// Advances the memories `start` of span `s` over a few rows.
-    fn advance(&self, s: usize, start: &[f32], rows: Rows<'_>, scratch: &mut MemoryScratch) {
-        let size = self.channels * self.width();
-        scratch.advance(&self.legendre, (&self.shape.spans, s), Some(&self.mix[s * size..(s + 1) * size]), rows, start);
+    /// Advances the memories of span `s` over a few rows; those of the mixtures after each row are in `scratch.mixed`, `[rows, q + 1, width]`.
+    fn advance(&self, s: usize, memory: &mut [f32], rows: Rows<'_>, scratch: &mut Scratch) {
+        let (size, signals, width) = (self.channels * self.width(), self.signals(), self.width());
+        let mix = &self.mix[s * size..(s + 1) * size];
+        let is_mixed = signals == self.shape.groups();
+        scratch.memory.advance(&self.legendre, (&self.shape.spans, s), is_mixed.then_some(mix), rows, memory);
+        let after = (self.legendre.order() + 1) * padded(signals);
+        let memories = &scratch.memory.memories[after..(rows.gaps.len() + 1) * after];
+        scratch.mixed.clear();
+        match is_mixed {
+            true => scratch.mixed.extend_from_slice(memories),
+            false => {
+                scratch.mixed.resize(memories.len() / padded(signals) * width, 0.0);
+                mix_memories(mix, memories, signals, &mut scratch.mixed);
+            }
+        }
     }
 
-    /// Appends the features of a series to `out`: family after family, pool after pool.
+    /// Adds to each output what the readout of a [folded](Self::fold) series says.
+    pub fn read_out(&self, state: &[f32], out: &mut [f64]) {
+        let Some(fold) = &self.fold else { return };
+        for state in state.chunks_exact(self.span_state()) {
+            fold.read(&state[2 + self.memories()..], [state[0], state[1]], out);
+        }
+    }
+
+    /// Appends the features of a series to `out`: family after family, pool after pool; nothing if they are [folded](Self::fold).
     pub fn read(&self, state: &[f32], out: &mut Vec<f32>) {
+        if self.fold.is_some() {
+            return;
+        }
         let before = out.len();
         out.resize(before + self.shape.features(), 0.0);
         let mut out = &mut out[before..];
@@ -208,7 +255,7 @@ impl Responses {
             let groups = first..first + family.groups;
             first = groups.end;
             let numbers = |groups: &[StoredSums]| groups.iter().map(|stored| stored.numbers()).sum::<usize>();
-            let from = 2 + (self.legendre.order() + 1) * self.width() + numbers(&self.stored[..groups.start]);
+            let from = 2 + self.memories() + numbers(&self.stored[..groups.start]);
             let to = from + numbers(&self.stored[groups.clone()]);
             for &pool in &family.pools {
                 for state in state.chunks_exact(self.span_state()) {
@@ -224,12 +271,12 @@ impl Responses {
     /// The responses of span `s` to a whole series, for each group those after its delay: thresholds are chosen from them.
     pub fn responses(&self, s: usize, rows: Rows<'_>, scratch: &mut Scratch) -> Vec<Vec<[f32; LANES]>> {
         let size = (self.legendre.order() + 1) * self.width();
-        self.advance(s, &vec![0.0; size], rows, &mut scratch.memory);
+        self.advance(s, &mut vec![0.0; self.memories()], rows, scratch);
         let all = (0..self.shape.groups()).map(|g| {
             let delay = self.shape.delay(s, self.delayed[g]);
             let from = rows.since.partition_point(|&since| since < delay).min(rows.since.len().saturating_sub(1));
             let mut out = Vec::new();
-            let memories = &scratch.memory.memories[(from + 1) * size..(rows.gaps.len() + 1) * size];
+            let memories = &scratch.mixed[from * size..rows.gaps.len() * size];
             respond(self.taps_of(s * self.shape.groups() + g), memories, self.width(), g, &mut out);
             out
         });

@@ -78,12 +78,9 @@ impl Summary {
         Self { legendre: Legendre::new(shape.order), shape, channels }
     }
 
-    fn width(&self) -> usize {
-        padded(self.channels)
-    }
-
+    /// The numbers of the memories of a span.
     fn size(&self) -> usize {
-        (self.legendre.order() + 1) * self.width()
+        (self.legendre.order() + 1) * self.channels
     }
 
     /// The size of the state of a series: the time since the start and the weight of all rows, memories, their mean, moments, areas, increments.
@@ -106,6 +103,7 @@ impl Summary {
             return;
         }
         let (n, c, size) = (rows.gaps.len(), self.channels, self.size());
+        let wide = (self.legendre.order() + 1) * padded(c);
         for from in (0..n).step_by(CHUNK) {
             let to = n.min(from + CHUNK);
             let part = rows.part(from, to, c);
@@ -113,7 +111,6 @@ impl Summary {
             let (memories, rest) = rest.split_at_mut(self.shape.spans.len() * size);
             for (s, memory) in memories.chunks_exact_mut(size).enumerate() {
                 scratch.memory.advance(&self.legendre, (&self.shape.spans, s), None, part, memory);
-                memory.copy_from_slice(&scratch.memory.memories[(to - from) * size..(to - from + 1) * size]);
             }
             // `scratch.memory` still holds the memories of the last span, the longest, after each row.
             let (mean, rest) = rest.split_at_mut(size);
@@ -149,8 +146,8 @@ impl Summary {
                     windows::add(increments, self.shape.windows, passed, (0..c).map(|i| row[i] - last(i)));
                 }
                 // Without spans there are no memories, and their mean stays 0.
-                let after = if self.shape.spans.is_empty() { 0..0 } else { (k - from + 1) * size..(k - from + 2) * size };
-                let memory = &scratch.memory.memories[after];
+                let after = if self.shape.spans.is_empty() { 0..0 } else { (k - from + 1) * wide..(k - from + 2) * wide };
+                let memory = scratch.memory.memories[after].chunks_exact(padded(c).max(1)).flat_map(|row| &row[..c]);
                 mean.iter_mut().zip(memory).for_each(|(mean, m)| *mean = *mean * fade + weight * m);
                 for (channel, &x) in moments.chunks_exact_mut(MOMENTS).zip(row) {
                     let [mean, squares, variation, most, least, last] = channel else { continue };
@@ -178,21 +175,21 @@ impl Summary {
         if self.is_empty() {
             return;
         }
-        let (c, q, width, size) = (self.channels, self.legendre.order(), self.width(), self.size());
+        let (c, q, size) = (self.channels, self.legendre.order(), self.size());
         let (head, rest) = state.split_at(2);
         let (memories, rest) = rest.split_at(self.shape.spans.len() * size);
         let (mean, moments) = rest.split_at(size);
         let total = head[1];
         for memory in memories.chunks_exact(size).filter(|_| self.shape.memories) {
-            (0..q).for_each(|i| out.extend(&memory[i * width..i * width + c]));
+            out.extend(&memory[..q * c]);
         }
         if self.shape.memories {
-            out.extend(&memories[q * width..q * width + c]);
+            out.extend(&memories[q * c..(q + 1) * c]);
         }
         if self.shape.moments {
             let per = |x: f32, otherwise: f32| if total > 0.0 { x / total } else { otherwise };
             let longest = &memories[memories.len().saturating_sub(size)..];
-            (0..q * c).for_each(|n| out.push(per(mean[n / c * width + n % c], longest[n / c * width + n % c])));
+            out.extend(mean.iter().zip(longest).take(q * c).map(|(&mean, &last)| per(mean, last)));
             for channel in moments.chunks_exact(MOMENTS).take(c) {
                 let &[mean, squares, variation, most, least, _] = channel else { continue };
                 out.extend([mean, per(squares, 0.0).sqrt(), per(variation, 0.0), most, least]);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod common;
+mod folds;
 mod pools;
 mod ridge;
 mod streams;

@@ -69,6 +69,9 @@ fn pooled(r: &[f64], cut: f64, weights: &Weights, pool: Pooling) -> f64 {
         .fold((0.0, 0.0), |(share, sum), k| (share + weights.gap[k] * left(k), sum + weights.gap[k] * left(k) * (r[k] - cut)));
     let total = weights.total[n - 1];
     let per = |x: f64, y: f64| if y > 0.0 { x / y } else { 0.0 };
+    // The age of row k at the end: each later row adds its gap, and then fades what there is of ages.
+    let age = |k: usize| weights.gap[k + 1..].iter().sum::<f64>();
+    let ages = || (0..n).filter(|&k| r[k] > cut).map(|k| weights.gap[k] * left(k) * age(k)).sum::<f64>();
     match pool {
         Pooling::Share => per(share, total),
         Pooling::Mean => per(height, share),
@@ -80,10 +83,10 @@ fn pooled(r: &[f64], cut: f64, weights: &Weights, pool: Pooling) -> f64 {
             }
             per(longest, total).min(1.0)
         }
+        Pooling::Height => per(height, total),
+        Pooling::Late => per(share - per(ages(), total), total),
         Pooling::Place => {
-            // The age of row k at the end: each later row adds its gap, and then fades what there is of ages.
-            let age = |k: usize| weights.gap[k + 1..].iter().sum::<f64>();
-            let ages: f64 = (0..n).filter(|&k| r[k] > cut).map(|k| weights.gap[k] * left(k) * age(k)).sum();
+            let ages = ages();
             if share > 0.0 { (1.0 - per(per(ages, share), total)).max(0.0) } else { 0.0 }
         }
     }

@@ -217,6 +217,17 @@ impl Model {
         })
     }
 
+    /// A new series with the static covariates of another one.
+    pub fn begin_again(&self, series: &Series) -> Series {
+        Series {
+            track: self.spec().preparation.start(),
+            statics: series.statics.clone(),
+            memory: StateMemory::new(self.parts.memory),
+            open: None,
+            outputs: Vec::new(),
+        }
+    }
+
     /// Takes the next observation of a series; a NaN is a missing value.
     ///
     /// # Errors

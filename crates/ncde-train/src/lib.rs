@@ -85,7 +85,7 @@ pub use directory::CONFIG;
 pub use error::Error;
 pub use event::{Event, Outcome, ignore, watching};
 pub use loss::{Loss, LossName};
-pub use names::{BlockActivation, BlockDrive, ClassWeights, FirstRow, MissingName, Scale, SplitBy, StabilityName};
+pub use names::{BlockActivation, BlockDrive, ClassWeights, FirstRow, MemoryName, MissingName, Scale, SplitBy, StabilityName};
 pub use ncde_data::TaskName;
 pub use optimizer::{Optimizer, OptimizerName};
 pub use preset::{permutations, presets, stacked, stacked_on};

@@ -52,6 +52,13 @@ names! {
         /// The last value is taken, and how many values were seen is a channel.
         Counts,
     }
+    /// What a reservoir remembers of a series.
+    MemoryName {
+        /// A few kilobytes: pools are linear, and are added up with the weights of the readout.
+        Small,
+        /// A hundred kilobytes and more: also the longest runs, mean heights and mean times of responses above thresholds.
+        Full,
+    }
     /// What drives a block of a `stack`.
     BlockDrive {
         /// The constant 1, and rows themselves.

@@ -179,7 +179,7 @@ fn what_cannot_be_trained_on_is_told() {
     assert!(message(&["name=stack", "matrices=4"], small()).contains("the structure `block` has none"));
     let permutation = ["name=stack", "structure=permutation-diagonal", "transition=euler"];
     assert!(message(&permutation, small()).contains("the structure `permutation-diagonal` has none"));
-    assert!(message(&["structure=dense", "forget=true"], small()).contains("no diagonal of their own"));
+    assert!(message(&["structure=dense", "stability=free", "forget=true"], small()).contains("no diagonal of their own"));
     assert!(message(&["forget=true", "time=false"], small()).contains("states forget with time"));
     assert!(message(&["stability=contractive", "time=false"], small()).contains("states forget with time"));
     assert!(message(&["stability=contractive", "depth=2"], small()).contains("depth 1"));

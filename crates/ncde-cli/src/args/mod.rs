@@ -4,6 +4,7 @@ mod bench;
 mod columns;
 mod experiment;
 mod model;
+mod stream;
 mod tune;
 
 use std::path::PathBuf;
@@ -18,9 +19,8 @@ pub(crate) use bench::{
 };
 pub(crate) use columns::ColumnArgs;
 pub(crate) use experiment::ExperimentArgs;
-pub(crate) use model::{
-    BadLine, DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, SettingArgs, StreamArgs, TrainArgs, UseArgs,
-};
+pub(crate) use model::{DataArgs, EvalArgs, InspectArgs, PredictArgs, ReportArgs, SettingArgs, TrainArgs, UseArgs};
+pub(crate) use stream::{BadLine, LateLine, MetricsTarget, Span, StreamArgs};
 pub(crate) use tune::{Engine, TuneArgs};
 
 /// Neural controlled differential equations: from a time-series file to a trained model, a report and live predictions.

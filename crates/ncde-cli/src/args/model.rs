@@ -1,9 +1,8 @@
 //! What can be typed after `train`, `eval`, `predict`, `stream`, `inspect`, `data` and `report`.
 
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{ColumnArgs, Device, positive};
 
@@ -195,51 +194,6 @@ pub(crate) struct PredictArgs {
     /// Forecast from every observation, not from the end of each series alone
     #[arg(long)]
     pub(crate) every: bool,
-}
-
-const STREAM_EXAMPLES: &str = "\
-Examples:
-  echo '{\"id\": \"a\", \"time\": 0.5, \"values\": [1.0, null]}' | ncde stream runs/demo
-  tail -f sensors.csv | ncde stream runs/demo
-
-One observation a line in, one prediction a line out, as soon as it is known. Lines are JSON objects
-(`time`, `values` with null for a gap, and if wanted `id` of the series, `statics` with its first
-observation, `end` to forget it; values and statics as lists or by name), or CSV below a header with
-the columns the model was trained on, in any order. Cells, times and words are read as in files.
-Series may be interleaved. What is printed after an observation is what `predict` gives for the series up to it.
-Forecasts of several horizons are a list in one JSON line, and in CSV one row for each horizon.
-A series that goes beyond what was seen in training (in length, or in the range of a channel) is named
-once on standard error, and its JSON lines have a list `beyond`. A line that is refused changes nothing.";
-
-#[derive(Debug, Args)]
-#[command(after_help = STREAM_EXAMPLES)]
-pub(crate) struct StreamArgs {
-    /// The directory of the model
-    #[arg(value_name = "DIR")]
-    pub(crate) model: PathBuf,
-
-    /// What to do with a line that cannot be used; it is reported by its number either way
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "skip")]
-    pub(crate) bad: BadLine,
-
-    /// Go on with the series saved in this file, and save them there: at the end, every so often, and when a signal ends the program
-    #[arg(long, value_name = "FILE")]
-    pub(crate) state: Option<PathBuf>,
-
-    /// How often the state is saved
-    #[arg(long, value_name = "SECONDS", default_value = "60", requires = "state")]
-    pub(crate) save_every: NonZeroU64,
-
-    #[command(flatten)]
-    pub(crate) columns: ColumnArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BadLine {
-    /// Go on with the next line
-    Skip,
-    /// Stop
-    Stop,
 }
 
 const INSPECT_EXAMPLES: &str = "\

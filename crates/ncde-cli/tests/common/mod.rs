@@ -5,7 +5,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// What a run left behind.
 #[derive(Debug)]
@@ -105,8 +105,7 @@ impl Folder {
     }
 
     pub(crate) fn run_with(&self, arguments: &str, stdin: &str) -> Run {
-        let mut child =
-            self.command(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = self.spawn(arguments);
         let (mut pipe, stdin) = (child.stdin.take().unwrap(), stdin.to_owned());
         // From a thread of its own: a program that answers while it reads would wait for us, and we for it.
         let writer = std::thread::spawn(move || pipe.write_all(stdin.as_bytes()));
@@ -118,6 +117,11 @@ impl Folder {
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
+    }
+
+    /// Begins to run `ncde` here, to talk with it.
+    pub(crate) fn spawn(&self, arguments: &str) -> Child {
+        self.command(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     pub(crate) fn command(&self, arguments: &str) -> Command {

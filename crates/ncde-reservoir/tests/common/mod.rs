@@ -5,6 +5,9 @@ use ncde_reservoir::{Family, Pooling, Responses, Rows, Scratch, Shape, Summary, 
 
 pub(crate) const POOLS: [Pooling; 4] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Pooling::Place];
 
+/// Those that can be folded into a readout.
+pub(crate) const LINEAR: [Pooling; 3] = [Pooling::Late, Pooling::Share, Pooling::Height];
+
 /// Numbers of mean 0, between -1.5 and 1.5.
 pub(crate) fn noise(seed: u64, count: usize) -> Vec<f64> {
     let mut state = seed;
@@ -72,10 +75,13 @@ pub(crate) struct Reservoir {
 }
 
 impl Reservoir {
-    /// Two families, three spans, all ways of pooling.
+    /// Three families, three spans, all ways of pooling.
     pub(crate) fn new(order: usize, channels: usize, spans: &[f64], seed: u64) -> Self {
-        let families =
-            vec![Family { groups: 3, pools: POOLS.to_vec() }, Family { groups: 2, pools: vec![Pooling::Place, Pooling::Share] }];
+        let families = vec![
+            Family { groups: 3, pools: POOLS.to_vec() },
+            Family { groups: 2, pools: vec![Pooling::Place, Pooling::Share] },
+            Family { groups: 2, pools: LINEAR.to_vec() },
+        ];
         let shape = Shape { order, spans: spans.to_vec(), delay: 0.3, families };
         let summary = SummaryShape { order, spans: spans.to_vec(), memories: true, moments: true, areas: 0, windows: 0 };
         let places = spans.len() * shape.groups();
@@ -89,7 +95,7 @@ impl Reservoir {
         }
     }
 
-    fn parts(&self) -> (Responses, Summary) {
+    pub(crate) fn parts(&self) -> (Responses, Summary) {
         let responses = Responses::new(self.shape.clone(), self.channels, &self.mix, self.taps.clone(), self.cuts.clone());
         (responses, Summary::new(self.summary.clone(), self.channels))
     }

@@ -34,7 +34,7 @@ impl StepChain {
     /// # Errors
     /// If a weight is missing or has another shape.
     pub fn new(layers: &Resolved<'_>, weights: &mut Weights) -> Result<Self, Error> {
-        let (mut steps, mut ends, mut end): (Vec<Box<dyn Step>>, _, _) = (Vec::new(), Vec::new(), Size::default());
+        let mut steps: Vec<Box<dyn Step>> = Vec::new();
         // The weights of a layer that the next one does the work of.
         let mut handed_on: Option<Values> = None;
         for (i, node) in layers.nodes.iter().enumerate() {
@@ -57,10 +57,14 @@ impl StepChain {
                 }
                 _ => node.spec.layer().step(signal, &mut values, inside).map_err(|e| node.named(e))?,
             };
-            end = end.plus(step.memory());
-            ends.push(end);
             steps.push(step);
         }
+        // Only now: a layer that is read by another may remember less.
+        let ends = steps.iter().scan(Size::default(), |end, step| {
+            *end = end.plus(step.memory());
+            Some(*end)
+        });
+        let ends = ends.collect();
         Ok(Self { steps, ends, row: Vec::new(), next: Vec::new() })
     }
 

@@ -88,6 +88,21 @@ impl Columns {
         Self { columns: (0..bias.len()).map(column).collect(), bias, shift, x: Vec::new() }
     }
 
+    /// The weights of the first inputs for each output, and what they add for inputs of 0.
+    pub(super) fn of_first(&self, inputs: usize) -> (Vec<Vec<f32>>, Vec<f64>) {
+        let columns: Vec<Vec<f32>> = self.columns.iter().map(|column| column[..inputs.min(column.len())].to_vec()).collect();
+        let constant =
+            |column: &Vec<f32>| -column.iter().zip(&self.shift).map(|(w, m)| f64::from(*w) * f64::from(*m)).sum::<f64>();
+        let constants = columns.iter().map(constant).collect();
+        (columns, constants)
+    }
+
+    /// Leaves the first inputs out.
+    pub(super) fn skip_first(&mut self, inputs: usize) {
+        self.shift.drain(..inputs.min(self.shift.len()));
+        self.columns.iter_mut().for_each(|column| drop(column.drain(..inputs.min(column.len()))));
+    }
+
     /// What comes out for `x`, which is used up.
     pub(super) fn read(&self, x: &mut [f32], out: &mut Vec<f64>) {
         subtract(x, &self.shift);

@@ -175,6 +175,7 @@ impl Layer for Reservoir {
             summary: Summary::new(self.summary.clone(), input.width()),
             horizon: self.horizon,
             readout: None,
+            folded: Vec::new(),
             scratch: Default::default(),
         }))
     }
@@ -188,6 +189,8 @@ struct Engine {
     horizon: f64,
     /// What reads the features, if they are not handed on themselves.
     readout: Option<Columns>,
+    /// Where responses are folded into it: what it adds where all of them are 0.
+    folded: Vec<f64>,
     scratch: EngineScratch,
 }
 
@@ -234,7 +237,11 @@ impl Engine {
         self.summary.read(rest, features);
         features.extend(statics.iter().map(|&x| x as f32));
         match &self.readout {
-            Some(readout) => readout.read(features, out),
+            Some(readout) => {
+                readout.read(features, out);
+                out.iter_mut().zip(&self.folded).for_each(|(y, constant)| *y += constant);
+                self.responses.read_out(pools, out);
+            }
             None => {
                 out.resize(features.len(), 0.0);
                 widen(features, out);
@@ -248,11 +255,18 @@ impl Step for Engine {
         Size { wide: HEAD, narrow: self.responses.state() + self.summary.state() }
     }
 
-    fn read_by(&mut self, readout: Columns) -> Option<Columns> {
-        match self.readout {
-            Some(_) => Some(readout),
-            None => self.readout.replace(readout),
+    fn read_by(&mut self, mut readout: Columns) -> Option<Columns> {
+        if self.readout.is_some() {
+            return Some(readout);
         }
+        let inputs = self.responses.shape().features();
+        let (columns, constants) = readout.of_first(inputs);
+        if self.responses.fold(&columns) {
+            readout.skip_first(inputs);
+            self.folded = constants;
+        }
+        self.readout = Some(readout);
+        None
     }
 
     fn push(&mut self, mut memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {

@@ -182,6 +182,7 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
         }
         8 if given.width <= 6 => {
             layers.push(reservoir(dice, given.width));
+            layers.push(json!({"layer": "standardise"}));
             // How many features there are is not said here.
             layers.push(json!({"layer": "linear", "outputs": 4}));
             *given = given.with(4);
@@ -193,17 +194,23 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
 /// Responses, memories, moments, areas, windows, or some of them; most series last longer than the horizon.
 fn reservoir(dice: &mut Dice, width: usize) -> Value {
     let pools = |dice: &mut Dice| {
-        let all = ["share", "mean", "longest", "place"];
-        let from = dice.whole(0, 3);
-        (0..dice.whole(0, 4)).map(|i| all[(from + i) % 4]).collect::<Vec<_>>()
+        let all = ["share", "mean", "longest", "place", "height", "late"];
+        let from = dice.whole(0, 5);
+        (0..dice.whole(0, 4)).map(|i| all[(from + i) % 6]).collect::<Vec<_>>()
     };
     let spans = |dice: &mut Dice, least: usize| (0..dice.whole(least, 2)).map(|_| 0.15 + dice.uniform()).collect::<Vec<f64>>();
     let families: Vec<Value> = (0..dice.whole(0, 2)).map(|_| json!({"groups": dice.whole(0, 3), "pools": pools(dice)})).collect();
     let (memories, moments) = (dice.chance(0.5), dice.chance(0.5));
     // Something must come out.
     let moments = moments || (!memories && dice.chance(0.8));
-    let always = json!([{"groups": 1, "pools": ["share"]}]);
-    let (least, families) = if memories || moments { (0, json!(families)) } else { (1, always) };
+    // So many linear pools that a readout behind them adds them up.
+    let many = dice.chance(0.15);
+    let always = if many {
+        json!([{"groups": 12, "pools": ["height", "share", "late"]}])
+    } else {
+        json!([{"groups": 1, "pools": ["share"]}])
+    };
+    let (least, families) = if many || !(memories || moments) { (1, always) } else { (0, json!(families)) };
     json!({
         "layer": "reservoir", "horizon": 0.6 + 3.0 * dice.uniform(),
         "responses": {"order": dice.whole(1, 12), "spans": spans(dice, least), "delay": dice.uniform(), "families": families},

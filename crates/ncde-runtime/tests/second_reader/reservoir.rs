@@ -76,6 +76,8 @@ fn pooled(pool: &str, r: &[f64], cut: f64, Clock { w, rho, total }: &Clock) -> V
             "share" => over(share, total[k]),
             "mean" => over(sum, share),
             "longest" => over(longest, total[k]).min(1.0),
+            "height" => over(sum, total[k]),
+            "late" => over(share - over(age, total[k]), total[k]),
             "place" if share > 0.0 => (1.0 - over(age / share, total[k])).max(0.0),
             "place" => 0.0,
             other => panic!("no pool {other}"),

@@ -10,11 +10,14 @@ use ncde_runtime::layer::{Linear, Memory, Over, Pool, RandomFeatures, Reservoir,
 use super::{Built, ClosedForm, Facts, Method, Preset};
 use crate::Error;
 use crate::config::{Keys, table};
+use crate::names::MemoryName;
 use crate::settings::{at_least, refuse};
 
 /// Families of responses: contrasts, their slopes, Gaussian ones.
 const FAMILIES: usize = 3;
-const POOLS: [Pooling; 4] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Pooling::Place];
+/// Ways of pooling that add up with the weights of the readout, and those that each response has to remember for itself.
+const SMALL: [Pooling; 3] = [Pooling::Share, Pooling::Height, Pooling::Late];
+const FULL: [Pooling; 4] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Pooling::Place];
 /// The shortest span, in observations, and the longest, as a share of a usual series.
 const SHORTEST: f64 = 6.0;
 const LONGEST: f64 = 0.8;
@@ -38,6 +41,8 @@ table! {
         groups: usize,
         /// The order of the memory: how many numbers it keeps of a span, up to 12.
         order: usize,
+        /// What is remembered of a series that is predicted as a whole: `small`, a few kilobytes (the default), or `full`, a hundred and more, as each response also has its longest run, mean height and mean time above thresholds.
+        memory: MemoryName,
         /// How many random functions of memories there are, where every observation is predicted at; 600 by default.
         random: usize,
     }
@@ -69,8 +74,9 @@ fn turns(period: f64, facts: &Facts) -> Vec<[f64; 2]> {
 impl ReservoirKeys {
     /// Memories of changes, each span about twice as long as the one before, random functions of them, and a readout.
     fn steps(&mut self, facts: &Facts) -> Result<Built, Error> {
-        if self.groups.is_some() {
-            return refuse("model.groups", "set, but there are no pools where every observation is predicted at; leave it out");
+        let set = [("model.groups", self.groups.is_some()), ("model.memory", self.memory.is_some())];
+        if let Some((key, _)) = set.into_iter().find(|(_, set)| *set) {
+            return refuse(key, "set, but there are no pools where every observation is predicted at; leave it out");
         }
         let gap = if facts.clock.gap > 0.0 { facts.clock.gap } else { 1.0 };
         let longest = (LONG_AGO * gap).min(OF_SERIES * facts.clock.usual).max(2.0 * RECENT * gap);
@@ -108,7 +114,11 @@ impl Preset for ReservoirKeys {
         let spans = at_least("model.spans", *self.spans.get_or_insert(10), 1)?;
         let fits = || {
             let features = (NUMBERS / facts.lengths.len().clamp(1, 1000)).min(FEATURES);
-            (features / (spans * FAMILIES * POOLS.len() * CUTS * LANES)).clamp(2, 10)
+            (features / (spans * FAMILIES * FULL.len() * CUTS * LANES)).clamp(2, 10)
+        };
+        let pools = match self.memory.get_or_insert(MemoryName::Small) {
+            MemoryName::Small => SMALL.to_vec(),
+            MemoryName::Full => FULL.to_vec(),
         };
         let groups = at_least("model.groups", *self.groups.get_or_insert_with(fits), 1)?;
         let order = at_least("model.order", *self.order.get_or_insert(9), 1)?;
@@ -127,7 +137,7 @@ impl Preset for ReservoirKeys {
             order,
             spans: between(SHORTEST * gap, (LONGEST * usual).max(2.0 * SHORTEST * gap), spans),
             delay: 0.5 * usual / horizon,
-            families: vec![Family { groups, pools: POOLS.to_vec() }; FAMILIES],
+            families: vec![Family { groups, pools }; FAMILIES],
         };
         let spans = between((usual / 16.0).max(gap), usual, 4);
         // No more windows than the longest series has observations, and fewer where there are many channels.

@@ -30,13 +30,13 @@ table! {
         epsilon: f64,
         /// The range of the diagonals of `walsh-hadamard`: `tanh` (the default) or `none`.
         bound: Bound,
-        /// The depth of log-signatures: 2, or 1 where that takes too much memory or windows hold one observation.
+        /// The depth of log-signatures: 1 for contractive flows, else 2, or 1 where that takes too much memory or windows hold one observation.
         depth: usize,
         /// How many observations make up a Log-ODE window: about 64 windows a series; 1 where every observation is predicted at.
         window: usize,
         /// A step of the flow: `exp`, exact (the default), or `euler`, to first order.
         transition: Transition,
-        /// Whether flows may expand: `free`, or `contractive`, never, which needs depth 1, `exp`, blocks and time as a channel; the default where every observation is predicted at, so that a stream can go on for ever.
+        /// Whether flows may expand: `free`, or `contractive`, never, which needs depth 1, `exp`, blocks and time as a channel; the default where these are not set otherwise, so that a stream can go on for ever.
         stability: StabilityName,
         /// What log-signatures are multiplied with; 1 by default.
         log_scale: f64,
@@ -112,7 +112,7 @@ impl Preset for SliceKeys {
                 && self.transition.is_none_or(|transition| transition == Transition::Exp)
                 && self.structure.is_none_or(|name| matches!(name, Block | Dense | Diagonal | DiagonalDense))
         };
-        let usual = if facts.steps() && may_contract { StabilityName::Contractive } else { StabilityName::Free };
+        let usual = if may_contract { StabilityName::Contractive } else { StabilityName::Free };
         let contractive = *self.stability.get_or_insert(usual) == StabilityName::Contractive;
         if contractive {
             // Brackets with the matrix of time, which is not skew, may expand.

@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use ncde_reservoir::Pooling;
 use ncde_reservoir::ridge::{Fit, fit, products};
 use ncde_runtime::layer::Block;
 use rayon::prelude::*;
@@ -18,7 +19,18 @@ use super::table::Table;
 
 /// Families that are taken together, and ways of pooling.
 const TOGETHER: [&[usize]; 6] = [&[0], &[2], &[0, 2], &[0, 1], &[0, 1, 2], &[1, 2]];
-const POOLED: [&[usize]; 4] = [&[0], &[0, 2], &[0, 3], &[0, 1, 2, 3]];
+const POOLED: [&[Pooling]; 7] = {
+    use Pooling::{Height, Late, Longest, Mean, Place, Share};
+    [
+        &[Share],
+        &[Share, Longest],
+        &[Share, Place],
+        &[Share, Mean, Longest, Place],
+        &[Share, Height],
+        &[Share, Late],
+        &[Share, Height, Late],
+    ]
+};
 /// How many of the best mixes of responses are tried together with summaries.
 const FINALISTS: usize = 4;
 /// A mix that is blended with all families is taken if its error is at most this many times the best.
@@ -40,12 +52,15 @@ pub(super) struct Choice {
     pub(super) fit: Fit,
 }
 
-/// The best mix; none if no fit is possible.
-pub(super) fn choose(table: &Table, blocks: &[Block]) -> Option<Choice> {
+/// The best mix, where each family has these pools; none if no fit is possible.
+pub(super) fn choose(table: &Table, blocks: &[Block], pools: &[Pooling]) -> Option<Choice> {
     let kernels: Vec<Vec<f64>> = table.blocks.iter().map(|block| products(block, table.rows)).collect();
+    let place = |pool: &Pooling| pools.iter().position(|other| other == pool);
+    let pooled: Vec<Vec<usize>> = POOLED.iter().filter_map(|list| list.iter().map(place).collect()).collect();
+    let of = |families: &[usize], pools: &[usize]| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 4]);
     let responses: Vec<Vec<f64>> = TOGETHER
         .iter()
-        .flat_map(|families| POOLED.iter().map(|pools| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 4])))
+        .flat_map(|families| pooled.iter().map(move |pools| of(families, pools)))
         .filter(|mix| mix.iter().any(|&w| w > 0.0))
         .collect();
     let mut tried: Vec<Choice> = responses.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect();

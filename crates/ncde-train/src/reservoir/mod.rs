@@ -128,7 +128,8 @@ impl Run {
         let blocks = full.blocks(&signal);
         let sizes: Vec<usize> = blocks.iter().map(|block| block.features).collect();
         let table = Table::new(&computer, &cases, &some, &sizes, outputs);
-        let choice = choose(&table, &blocks)
+        let pools = full.responses.families.first().map_or(&[][..], |family| &family.pools);
+        let choice = choose(&table, &blocks, pools)
             .ok_or_else(|| Error::Unfit("no features vary over the training cases: there is nothing to learn from".into()))?;
 
         let (kept, weights) = trimmed(full, &blocks, &choice.mix, [&mix, &taps, &cuts], width);

@@ -3,9 +3,11 @@
 
 use std::borrow::Cow;
 
-use ncde_data::{Duplicates, Given, Line, LineReader, ReadOptions, Schema};
+use ncde_data::{Clock, Duplicates, Given, Line, LineReader, ReadOptions, Schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use crate::args::Span;
 
 /// An observation, or the end of a series.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +76,17 @@ impl Reader {
         self.format == Format::Csv
     }
 
+    /// A length of time in the unit of the times.
+    pub(super) fn gap(&self, gap: Span) -> Result<f64, String> {
+        match (self.lines.clock(), gap.has_unit) {
+            (Clock::Dates, false) => Err("`--max-gap`: the times of this model are dates, so give a unit (s, m, h, d)".into()),
+            (Clock::Numbers | Clock::Index, true) => {
+                Err("`--max-gap`: the times of this model are numbers, so give a number in their unit".into())
+            }
+            _ => Ok(gap.amount),
+        }
+    }
+
     /// Whether a further observation of one time is left out, as it was in training; else it is refused as any time that does not increase.
     pub(super) fn leaves_out(&self) -> Result<bool, String> {
         let name = match self.duplicates {
@@ -116,14 +129,12 @@ impl Reader {
     }
 
     fn row(&mut self, text: &[u8]) -> Result<Observation, String> {
-        let Line { id, time, values, statics } = self.lines.row(text).map_err(|e| e.to_string())?;
-        Ok(Observation {
-            id: id.unwrap_or_default(),
-            time: time.map_or(When::Next, When::At),
-            values,
-            statics: self.has_statics.then_some(statics),
-            end: false,
-        })
+        let Line { id, time, values, statics, end } = self.lines.row(text).map_err(|e| e.to_string())?;
+        let time = match time {
+            None if end && values.iter().all(|x| x.is_nan()) => When::Never,
+            time => time.map_or(When::Next, When::At),
+        };
+        Ok(Observation { id: id.unwrap_or_default(), time, values, statics: self.has_statics.then_some(statics), end })
     }
 
     fn object(&mut self, text: &[u8]) -> Result<Observation, String> {

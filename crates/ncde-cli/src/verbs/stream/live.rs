@@ -1,25 +1,62 @@
 //! The series of a stream, and what happens to them: an observation is taken whole, prediction included, or not at all.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use ncde_runtime::{Beyond, Model, Prediction, Series};
+use ncde_runtime::{Beyond, Error, Model, Prediction, Series};
 
+use super::aside::Aside;
 use super::line::{Observation, When};
+use super::metrics::Counts;
+use super::state::Snapshot;
 
 pub(super) struct Live {
     model: Model,
-    series: HashMap<String, SeriesState>,
+    series: HashMap<Arc<str>, SeriesState>,
+    pub(super) aside: Aside,
+    limits: Limits,
+    /// Series by the turn of their last line.
+    turns: BTreeMap<u64, Arc<str>>,
+    turn: u64,
+    /// The present, as of the last [`tick`](Self::tick).
+    now: Instant,
+    pub(super) counts: Counts,
     /// Whether something happened since the series were last saved.
     pub(super) changed: bool,
 }
 
+/// Which series are held, and which lines are taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Limits {
+    /// A series without a line for so long is let go.
+    pub(super) idle: Option<Duration>,
+    /// Of more series than so many that without a line for the longest is let go.
+    pub(super) most: Option<usize>,
+    /// A line that is farther ahead of the one before is refused.
+    pub(super) max_gap: Option<f64>,
+}
+
 /// One series, and what was said of it.
 struct SeriesState {
-    series: Series,
+    /// Shared with a snapshot that is being written, until it changes.
+    series: Arc<Series>,
+    turn: u64,
+    seen: Instant,
+    said: Said,
+    /// That the last line was refused as a state would have overflowed.
+    overflowed: bool,
+}
+
+/// What a person was told of a series.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Said {
     /// That it is longer than those of training.
-    said_long: bool,
+    long: bool,
     /// That a value lies outside of the range of training.
-    said_outside: bool,
+    outside: bool,
+    /// That it began anew.
+    reset: bool,
 }
 
 /// What there is to say after an observation.
@@ -33,67 +70,198 @@ pub(super) struct Reply {
 }
 
 impl Live {
-    pub(super) fn new(model: Model, saved: HashMap<String, Series>) -> Self {
-        Self { model, series: saved.into_iter().map(|(id, series)| (id, SeriesState::new(series))).collect(), changed: false }
+    pub(super) fn new(model: Model, aside: Aside, limits: Limits) -> Self {
+        let counts = Counts::new(model.spec().channels.len());
+        Self {
+            model,
+            series: HashMap::new(),
+            aside,
+            limits,
+            turns: BTreeMap::new(),
+            turn: 0,
+            now: Instant::now(),
+            counts,
+            changed: false,
+        }
     }
 
     pub(super) fn model(&self) -> &Model {
         &self.model
     }
 
-    /// All series by id, to be saved.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&String, &Series)> {
-        self.series.iter().map(|(id, state)| (id, &state.series))
+    /// All series as they are now, without copying their states.
+    pub(super) fn snapshot(&mut self) -> Snapshot {
+        let series = self.series.iter().map(|(id, state)| (id.clone(), state.series.clone())).collect();
+        Snapshot { series, aside: self.aside.snapshot() }
     }
 
-    /// Whether the series has an observation of this time, its last one.
-    pub(super) fn has(&self, line: &Observation) -> bool {
-        let last = self.series.get(&line.id).and_then(|state| state.series.time());
-        matches!(line.time, When::At(time) if last == Some(time)) && !line.end
+    /// The metrics as text.
+    pub(super) fn metrics(&self) -> String {
+        self.counts.text(&self.model.spec().channels, [self.series.len(), self.aside.len()])
+    }
+
+    /// Lines have come: lets series go that were idle until now.
+    pub(super) fn tick(&mut self, now: Instant) -> std::io::Result<()> {
+        self.now = now;
+        let Some(idle) = self.limits.idle else { return Ok(()) };
+        while let Some((_, id)) = self.turns.first_key_value()
+            && self.series.get(id).is_some_and(|state| now.duration_since(state.seen) > idle)
+        {
+            self.let_go()?;
+        }
+        Ok(())
+    }
+
+    /// Lets the series go whose last line is the longest ago: into a file, where there is one.
+    fn let_go(&mut self) -> std::io::Result<()> {
+        let Some((_, id)) = self.turns.pop_first() else { return Ok(()) };
+        let Some(state) = self.series.remove(&id) else { return Ok(()) };
+        self.changed = true;
+        if self.aside.is_possible() {
+            self.counts.aside += 1;
+            return self.aside.put(id, &state.series, state.said);
+        }
+        self.counts.dropped += 1;
+        Ok(())
+    }
+
+    /// The time of the last observation of the series of a line.
+    fn last(&mut self, id: &str) -> Result<Option<f64>, String> {
+        self.wake(id)?;
+        Ok(self.series.get(id).and_then(|state| state.series.time()))
+    }
+
+    /// Takes a series back that was put aside.
+    fn wake(&mut self, id: &str) -> Result<(), String> {
+        let back = self.aside.take(id).map_err(|e| format!("series `{id}` cannot be read back: {e}; it begins anew"))?;
+        if let Some((id, series, said)) = back {
+            self.model.check(&series).map_err(|e| format!("series `{id}`: {e}; it begins anew"))?;
+            self.hold(id, series, said);
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, id: Arc<str>, series: Series, said: Said) {
+        self.turn += 1;
+        self.turns.insert(self.turn, id.clone());
+        self.series
+            .insert(id, SeriesState { series: Arc::new(series), turn: self.turn, seen: self.now, said, overflowed: false });
+    }
+
+    /// Forgets a series; whether there was one.
+    fn end(&mut self, id: &str) -> bool {
+        let held = self.series.remove(id);
+        if let Some(state) = &held {
+            self.turns.remove(&state.turn);
+        }
+        self.aside.forget(id) || held.is_some()
+    }
+
+    /// How a line comes after the last one of its series.
+    pub(super) fn order(&mut self, line: &Observation) -> Result<Order, String> {
+        let When::At(time) = line.time else { return Ok(Order::After) };
+        Ok(match self.last(&line.id)? {
+            Some(last) if time == last && !line.end => Order::Same,
+            Some(last) if time <= last => Order::Before,
+            _ => Order::After,
+        })
     }
 
     /// Takes one observation; nothing is said if the line only ends a series. A line that is refused changes nothing.
     pub(super) fn take(&mut self, line: &Observation) -> Result<Option<Reply>, String> {
-        let words = |e: ncde_runtime::Error| e.to_string();
+        let last = self.last(&line.id)?;
         let time = match line.time {
             When::At(time) => time,
-            When::Next => self.series.get(&line.id).map_or(0.0, |state| state.series.observations() as f64),
+            When::Next => self.series.get(&*line.id).map_or(0.0, |state| state.series.observations() as f64),
             When::Never => {
-                self.series.remove(&line.id).ok_or_else(|| format!("there is no series `{}` to end", line.id))?;
                 self.changed = true;
-                return Ok(None);
+                return if self.end(&line.id) { Ok(None) } else { Err(format!("there is no series `{}` to end", line.id)) };
             }
         };
-        let unsaid = line.statics.is_none() && !self.model.spec().statics.is_empty() && !self.series.contains_key(&line.id);
-        let (state, prediction) = match self.series.get_mut(&line.id) {
-            Some(state) => {
-                let prediction = self.model.step(&mut state.series, time, &line.values).map_err(words)?;
-                (state, prediction)
-            }
-            None => {
-                let missing = vec![f64::NAN; self.model.spec().statics.len()];
-                let mut series = self.model.start(line.statics.as_deref().unwrap_or(&missing)).map_err(words)?;
-                let prediction = self.model.step(&mut series, time, &line.values).map_err(words)?;
-                (self.series.entry(line.id.clone()).or_insert(SeriesState::new(series)), prediction)
-            }
-        };
-        self.changed = true;
-        let beyond = self.model.beyond(&state.series, &line.values);
-        let (names, warning) = if beyond.is_none() {
-            (Vec::new(), None)
-        } else {
-            (names(&self.model, &beyond), state.warn(&self.model, &line.id, &beyond))
-        };
-        if line.end {
-            self.series.remove(&line.id);
+        if let (Some(last), Some(most)) = (last, self.limits.max_gap)
+            && time - last > most
+        {
+            let gap = time - last;
+            return Err(format!(
+                "its time is {gap} after the last one of its series, and `--max-gap` allows {most}; a line that ends the series lets it begin anew"
+            ));
         }
-        let unsaid = unsaid.then(|| format!("warning: series `{}` begins without statics; they are taken as missing", line.id));
-        let warning = match (unsaid, warning) {
-            (Some(one), Some(other)) => Some(format!("{one}\n{other}")),
-            (one, other) => one.or(other),
-        };
-        Ok(Some(Reply { time, prediction, beyond: names, warning }))
+        let (prediction, mut warnings) = self.step(line, time)?;
+        self.changed = true;
+        let Some(state) = self.series.get_mut(&*line.id) else { return Ok(None) };
+        state.seen = self.now;
+        if let Some(id) = self.turns.remove(&state.turn) {
+            self.turn += 1;
+            state.turn = self.turn;
+            self.turns.insert(self.turn, id);
+        }
+        let beyond = self.model.beyond(&state.series, &line.values);
+        for (counts, value) in self.counts.values.iter_mut().zip(&line.values) {
+            counts[0] += u64::from(!value.is_nan());
+        }
+        beyond.channels.iter().for_each(|&i| self.counts.values[i][1] += 1);
+        let mut names_beyond = Vec::new();
+        if !beyond.is_none() {
+            names_beyond = names(&self.model, &beyond);
+            warnings.extend(state.warn(&self.model, &line.id, &beyond));
+        }
+        if line.end {
+            self.end(&line.id);
+        }
+        while self.limits.most.is_some_and(|most| self.series.len() > most) {
+            self.let_go().map_err(|e| format!("a series cannot be put aside: {e}"))?;
+        }
+        let warning = (!warnings.is_empty()).then(|| warnings.join("\n"));
+        Ok(Some(Reply { time, prediction, beyond: names_beyond, warning }))
     }
+
+    /// The prediction after one more observation of a series, which is begun if it is new, and what there is to say of that.
+    fn step(&mut self, line: &Observation, time: f64) -> Result<(Prediction, Vec<String>), String> {
+        let words = |e: Error| e.to_string();
+        let Some(state) = self.series.get_mut(&*line.id) else {
+            let statics = &self.model.spec().statics;
+            let missing = vec![f64::NAN; statics.len()];
+            let mut series = self.model.start(line.statics.as_deref().unwrap_or(&missing)).map_err(words)?;
+            let prediction = self.model.step(&mut series, time, &line.values).map_err(words)?;
+            let is_unsaid = line.statics.is_none() && !statics.is_empty();
+            let unsaid =
+                is_unsaid.then(|| format!("warning: series `{}` begins without statics; they are taken as missing", line.id));
+            self.hold(line.id.as_str().into(), series, Said::default());
+            return Ok((prediction, unsaid.into_iter().collect()));
+        };
+        let error = match self.model.step(Arc::make_mut(&mut state.series), time, &line.values) {
+            Ok(prediction) => {
+                state.overflowed = false;
+                return Ok((prediction, Vec::new()));
+            }
+            Err(error) => error,
+        };
+        // One line may be wild, and the next is taken. If that overflows too, it is the state that has grown too large.
+        if !error.is_overflow() || !std::mem::replace(&mut state.overflowed, true) {
+            return Err(words(error));
+        }
+        let mut anew = self.model.begin_again(&state.series);
+        let prediction = self.model.step(&mut anew, time, &line.values).map_err(words)?;
+        state.overflowed = false;
+        let count = state.series.observations();
+        state.series = Arc::new(anew);
+        self.counts.resets += 1;
+        let first = !std::mem::replace(&mut state.said.reset, true);
+        let say = || format!("warning: {}: its state overflowed after {count} observations, so it begins anew", shown(&line.id));
+        Ok((prediction, first.then(say).into_iter().collect()))
+    }
+}
+
+/// How a line comes after the last one of its series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    After,
+    Same,
+    Before,
+}
+
+fn shown(id: &str) -> String {
+    if id.is_empty() { "the series".to_owned() } else { format!("series `{id}`") }
 }
 
 /// `length`, `duration`, and the names of channels.
@@ -104,30 +272,25 @@ fn names(model: &Model, beyond: &Beyond) -> Vec<String> {
 }
 
 impl SeriesState {
-    fn new(series: Series) -> Self {
-        Self { series, said_long: false, said_outside: false }
-    }
-
     /// What a person should know that was not said of this series yet.
     fn warn(&mut self, model: &Model, id: &str, beyond: &Beyond) -> Option<String> {
         let trained = model.spec().trained.as_ref()?;
-        let long = (beyond.length || beyond.duration) && !self.said_long;
-        let outside = beyond.channels.first().filter(|_| !self.said_outside);
+        let long = (beyond.length || beyond.duration) && !self.said.long;
+        let outside = beyond.channels.first().filter(|_| !self.said.outside);
         let mut parts = Vec::new();
         if long {
-            self.said_long = true;
+            self.said.long = true;
             parts.push(match beyond.length {
                 true => format!("it is longer than any of training ({} observations)", trained.length),
                 false => format!("it lasts longer than any of training ({})", trained.duration),
             });
         }
         if let Some(&i) = outside {
-            self.said_outside = true;
+            self.said.outside = true;
             let name = &model.spec().channels[i];
             parts.push(format!("`{name}` lies outside of its range in training, {} to {}", trained.low[i], trained.high[i]));
         }
-        let series = if id.is_empty() { "the series".to_owned() } else { format!("series `{id}`") };
         let observation = self.series.observations();
-        (!parts.is_empty()).then(|| format!("warning: {series}, observation {observation}: {}", parts.join("; ")))
+        (!parts.is_empty()).then(|| format!("warning: {}, observation {observation}: {}", shown(id), parts.join("; ")))
     }
 }

@@ -3,24 +3,27 @@
 //! Constant memory for each series. One thread reads and parses lines, another takes what is there and predicts: of a fast sender many at a time.
 //! Output is flushed before the program waits for input, so that a prediction is seen as soon as it is known.
 
+mod aside;
 mod line;
 mod live;
+mod metrics;
 mod state;
 mod write;
 
-use std::collections::HashMap;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write, stdin, stdout};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ncde_runtime::Model;
 
-use crate::args::{BadLine, StreamArgs};
+use crate::args::{BadLine, LateLine, StreamArgs};
 use crate::error::Failure;
 use crate::{output, schema};
+use aside::Aside;
 use line::{Observation, Reader};
-use live::{Live, Reply};
+use live::{Limits, Live, Order, Reply};
+use metrics::{Counts, Metrics};
 use state::Keeper;
 use write::Writer;
 
@@ -33,31 +36,43 @@ const AHEAD: usize = 4;
 
 pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
     let model = Model::load(&args.model)?;
-    let saved = args.state.as_ref().map_or_else(|| Ok(HashMap::new()), |path| state::load(path, &model))?;
-    let live = Arc::new(Mutex::new(Live::new(model, saved)));
+    let spec = model.spec().clone();
+    let known = schema::of(&spec)?;
+    let options = schema::options(&spec, &known, &args.columns);
+    let reader = Reader::new(known, options);
+    let limits = Limits {
+        idle: args.idle.map(|idle| Duration::from_secs_f64(idle.amount)),
+        most: args.most,
+        max_gap: args.max_gap.map(|gap| reader.gap(gap)).transpose().map_err(Failure::Refused)?,
+    };
+    let _lock = args.state.as_ref().map(|path| state::claim(path)).transpose()?;
+    let aside = args.state.as_ref().map_or_else(|| Ok(Aside::default()), |path| state::load(path, &model))?;
+    let live = Arc::new(Mutex::new(Live::new(model, aside, limits)));
     let every = Duration::from_secs(args.save_every.get());
     let keeper = args.state.as_ref().map(|path| Keeper::start(path, &live, every)).transpose()?;
-    let streamed = stream(args, &live);
+    let metrics = args.metrics.as_ref().map(|target| Metrics::start(target, &live)).transpose()?;
+    let streamed = stream(args, reader, &live);
     // Whatever ended the stream: the series are what they are.
-    keeper.map_or(Ok(()), |keeper| keeper.save())?;
-    streamed
+    let saved = keeper.map_or(Ok(()), |keeper| keeper.save());
+    let written = metrics.map_or(Ok(()), |metrics| metrics.write());
+    streamed.and(saved).and(written)
 }
 
 /// What became of the lines that were there, in order. Headers and empty lines are counted, and say nothing.
 struct Lines {
     parsed: Vec<Result<Option<Observation>, String>>,
     is_csv: bool,
+    /// When the first of them had been read.
+    read: Instant,
 }
 
-fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
+fn stream(args: &StreamArgs, reader: Reader, live: &Mutex<Live>) -> Result<(), Failure> {
     let lock = || live.lock().unwrap_or_else(PoisonError::into_inner);
     let spec = lock().model().spec().clone();
     let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
-    let known = schema::of(&spec)?;
-    let options = schema::options(&spec, &known, &args.columns);
-    let (reader, mut writer) = (Reader::new(known, options), None);
-    let leaves_out = reader.leaves_out();
-    let (mut number, mut bad) = (0_u64, 0_u64);
+    let mut writer = None;
+    let policy = Policy { leaves_out: reader.leaves_out(), late: args.late };
+    let aside_failed = |source| Failure::Failed(format!("a series cannot be put aside: {source}"));
     let (sender, lines) = sync_channel(AHEAD);
     let parser = std::thread::Builder::new().spawn(move || parse(reader, &sender)).map_err(|e| read_failure(&e))?;
     loop {
@@ -69,12 +84,18 @@ fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
                 next
             }
         };
+        lock().tick(Instant::now()).map_err(aside_failed)?;
         for parsed in next.parsed {
-            number += 1;
-            let result = match parsed {
-                Ok(None) => Ok(None),
-                Ok(Some(observation)) => take(&mut lock(), &leaves_out, observation),
-                Err(problem) => Err(problem),
+            let (number, result) = {
+                let mut live = lock();
+                live.counts.lines += 1;
+                let result = parsed.and_then(|line| line.map_or(Ok(None), |line| policy.take(&mut live, line)));
+                match &result {
+                    Ok(Some(_)) => live.counts.predicted(next.read.elapsed()),
+                    Ok(None) => {}
+                    Err(_) => live.counts.refused += 1,
+                }
+                (live.counts.lines, result)
             };
             match result {
                 Ok(None) => {}
@@ -86,7 +107,6 @@ fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
                     }
                 }
                 Err(problem) => {
-                    bad += 1;
                     let message = format!("line {number}: {problem}");
                     if args.bad == BadLine::Stop {
                         out.flush().map_err(Failure::Stdout)?;
@@ -99,28 +119,68 @@ fn stream(args: &StreamArgs, live: &Mutex<Live>) -> Result<(), Failure> {
     }
     parser.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(|e| read_failure(&e))?;
     out.flush().map_err(Failure::Stdout)?;
-    if bad > 0 {
-        output::info(&format!("{bad} of {number} lines were skipped"));
+    summary(&lock().counts)
+}
+
+/// Says what did not go well, and fails where nobody would see it, or nothing else happened.
+fn summary(counts: &Counts) -> Result<(), Failure> {
+    let Counts { lines, late, refused, dropped, resets, .. } = counts;
+    if *late > 0 {
+        output::info(&format!("{late} of {lines} lines came late and were left out"));
+    }
+    if *dropped > 0 {
+        output::info(&format!(
+            "{dropped} series were dropped (`--idle`, `--most`) and begin anew if they come back; `--state FILE` keeps them"
+        ));
+    }
+    let skipped = format!("{refused} of {lines} lines were skipped");
+    if *resets > 0 {
+        let skipped = if *refused > 0 { format!("; {skipped}") } else { String::new() };
+        return Err(Failure::Failed(format!(
+            "{resets} times the state of a series overflowed and it began anew{skipped}; a model trained with `--set stability=contractive` cannot overflow so"
+        )));
+    }
+    if *refused > 0 && (output::is_quiet() || counts.predictions() == 0) {
+        return Err(Failure::Failed(skipped));
+    }
+    if *refused > 0 {
+        output::info(&skipped);
     }
     Ok(())
 }
 
-/// Takes an observation, unless it repeats the time of the last one and is left out, or the reason why that cannot be.
-fn take(live: &mut Live, leaves_out: &Result<bool, String>, observation: Observation) -> Result<Option<(String, Reply)>, String> {
-    if live.has(&observation) && leaves_out.clone()? {
-        return Ok(None);
+/// What happens to lines that do not come after the last one of their series.
+struct Policy {
+    /// Of the same time: whether it is left out, or why that cannot be.
+    leaves_out: Result<bool, String>,
+    /// Of an earlier time, or of the same that is not left out.
+    late: LateLine,
+}
+
+impl Policy {
+    /// Takes an observation, unless it is left out, or the reason why that cannot be.
+    fn take(&self, live: &mut Live, observation: Observation) -> Result<Option<(String, Reply)>, String> {
+        let order = live.order(&observation)?;
+        if order == Order::Same && self.leaves_out.clone()? {
+            return Ok(None);
+        }
+        if order != Order::After && self.late == LateLine::Skip {
+            live.counts.late += 1;
+            return Ok(None);
+        }
+        let late = |e| if order == Order::After { e } else { format!("{e}; a line that ends the series lets it begin anew") };
+        Ok(live.take(&observation).map_err(late)?.map(|reply| (observation.id, reply)))
     }
-    Ok(live.take(&observation)?.map(|reply| (observation.id, reply)))
 }
 
 /// Reads and parses until the input ends, or nobody wants to know. What is parsed is handed over before the next line is waited for.
 fn parse(mut reader: Reader, sender: &SyncSender<Lines>) -> std::io::Result<()> {
     let mut input = BufReader::with_capacity(1 << 16, stdin().lock());
-    let (mut text, mut parsed) = (Vec::new(), Vec::new());
+    let (mut text, mut parsed, mut first) = (Vec::new(), Vec::new(), Instant::now());
     loop {
         let is_waiting = parsed.len() < MAX_LINES && input.buffer().contains(&b'\n');
         if !parsed.is_empty() && !is_waiting {
-            let lines = Lines { parsed: std::mem::take(&mut parsed), is_csv: reader.is_csv() };
+            let lines = Lines { parsed: std::mem::take(&mut parsed), is_csv: reader.is_csv(), read: first };
             if sender.send(lines).is_err() {
                 return Ok(());
             }
@@ -129,6 +189,9 @@ fn parse(mut reader: Reader, sender: &SyncSender<Lines>) -> std::io::Result<()> 
         let read = input.by_ref().take(LONGEST).read_until(b'\n', &mut text)?;
         if read == 0 {
             return Ok(());
+        }
+        if parsed.is_empty() {
+            first = Instant::now();
         }
         let long = read as u64 == LONGEST && text.last() != Some(&b'\n');
         if long {

@@ -11,7 +11,7 @@ use crate::schema::{Cells, Column, Role};
 use crate::text::marks::Marks;
 use crate::text::time::TimeFormat;
 use crate::vocabulary::Words;
-use crate::{Error, Schema, Warning};
+use crate::{Clock, Error, Schema, Warning};
 
 /// What stands for one value where values are not cells, as in JSON.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +35,8 @@ pub struct Line {
     pub values: Vec<f64>,
     /// A number for each static covariate of the schema, NaN where it is missing.
     pub statics: Vec<f64>,
+    /// Whether the series ends here: a column `end` of the stream that the model does not know says so. Then there may be no time.
+    pub end: bool,
 }
 
 /// Reads observations for a model: rows of a table below a header, or values by name.
@@ -67,6 +69,8 @@ struct Table {
     columns: Vec<Column>,
     /// For each column with values, by its place: where they go.
     targets: Vec<Option<Target>>,
+    /// The column that says where a series ends.
+    end: Option<usize>,
 }
 
 /// A column of values, and the places of what it becomes.
@@ -111,13 +115,21 @@ impl LineReader {
         };
         let header = Header::from_line("", 0, text, separator)?;
         let unknown = Policy::of(&self.options.columns, self.schema.table.as_ref()).unknown;
+        let is_known = |layout: &crate::Layout| layout.columns.iter().any(|column| column.name == END);
+        let is_named = self.schema.channels.iter().chain(&self.schema.statics).any(|name| name == END);
+        let mut options = self.options.clone();
+        let ignored = options.columns.ignore.get_or_insert_default();
+        let is_free = !is_named && !self.schema.table.as_ref().is_some_and(is_known) && !ignored.iter().any(|name| name == END);
+        let end = header.names.iter().position(|name| name == END).filter(|_| is_free);
+        ignored.extend(end.map(|_| END.to_owned()));
+        let options = if end.is_some() { &options } else { &self.options };
         let (columns, warnings) = match &self.schema.table {
-            Some(layout) => known::columns("the header", &header.names, FileKind::Series, layout, &self.options)?,
+            Some(layout) => known::columns("the header", &header.names, FileKind::Series, layout, options)?,
             None => {
                 let columns = by_names(&header.names, &self.schema);
                 let layout =
                     crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
-                let (columns, _) = known::columns("the header", &header.names, FileKind::Series, &layout, &self.options)?;
+                let (columns, _) = known::columns("the header", &header.names, FileKind::Series, &layout, options)?;
                 let read = crate::Layout { columns: columns.clone(), ..layout };
                 let seen = "the model was trained on a file that has no columns, so these are taken by their names";
                 let fix = "if that is wrong, say what they are (`--id`, `--time`)";
@@ -142,7 +154,7 @@ impl LineReader {
                 });
             }
         }
-        self.table = Some(Table { header, columns, targets });
+        self.table = Some(Table { header, columns, targets, end });
         Ok(warnings)
     }
 
@@ -161,11 +173,16 @@ impl LineReader {
             time: None,
             values: vec![f64::NAN; self.schema.channels.len()],
             statics: vec![f64::NAN; self.schema.statics.len()],
+            end: false,
         };
+        if let Some(i) = table.end {
+            line.end = is_end(&cells[i], || header.at("", 0, i))?;
+        }
         for (i, cell) in cells.iter().enumerate() {
             let at = || header.at("", 0, i);
             match table.columns[i].role {
                 Role::Id => line.id = Some(table::id(cell, at)?.into()),
+                Role::Time if line.end && cell.trim_ascii().is_empty() => {}
                 Role::Time => line.time = Some(table.columns[i].time(cell, at)?),
                 Role::Label | Role::Ignored => {}
                 role @ (Role::Channel | Role::Static | Role::Token) => {
@@ -176,6 +193,14 @@ impl LineReader {
             }
         }
         Ok(line)
+    }
+
+    /// What times are; numbers where the model does not say it.
+    pub fn clock(&self) -> Clock {
+        match &self.time.cells {
+            Cells::Time { format, .. } => format.clock(),
+            _ => Clock::Numbers,
+        }
     }
 
     /// A time that is not a cell: text in the format of the model's times, or a number. Of a model of dates a number counts
@@ -247,6 +272,20 @@ impl LineReader {
             target.give(value, || at_field("", 0, format!("`{name}`")), &mut numbers)?;
         }
         Ok(numbers)
+    }
+}
+
+/// The column of a stream that says where a series ends.
+const END: &str = "end";
+
+/// Whether a cell of that column says so.
+fn is_end(cell: &[u8], at: impl Fn() -> Location) -> Result<bool, Error> {
+    match cell.trim_ascii().to_ascii_lowercase().as_slice() {
+        b"" | b"0" | b"false" | b"no" => Ok(false),
+        b"1" | b"true" | b"yes" => Ok(true),
+        _ => {
+            Err(Error::header(at(), format!("`{}` does not say whether the series ends", shown(cell)), "write true, or nothing"))
+        }
     }
 }
 
