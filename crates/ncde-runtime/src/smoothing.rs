@@ -76,6 +76,8 @@ const BEGINNING: usize = 10;
 const SHORT: usize = 24;
 /// Errors count from this observation on, or from the second cycle of the shortest season.
 const FROM: usize = 4;
+/// Slots are not counted beyond this one, so that all that is added to them stays exact.
+const MAX_SLOT: f64 = (1_u64 << 52) as f64;
 /// In place of a forecast that was not made; states are saved as JSON, which has no NaN.
 const NONE: f64 = f64::MIN;
 /// Errors are no larger, so that sums of them stay finite.
@@ -347,7 +349,7 @@ impl<'a> Bank<'a> {
             self.next(memory, f64::NAN);
         }
         if let Some(slot) = memory.first_mut() {
-            *slot += (empty - empty.min(MAX_EMPTY)) as f64;
+            *slot = (*slot + (empty - empty.min(MAX_EMPTY)) as f64).min(MAX_SLOT);
         }
         self.next(memory, y);
     }
@@ -355,7 +357,7 @@ impl<'a> Bank<'a> {
     /// Goes on by one slot; NaN if nothing was observed there.
     fn next(&self, memory: &mut [f64], y: f64) {
         let Some(view) = self.view(memory) else { return };
-        let (slot, count) = (*view.slot as usize, *view.count as usize);
+        let (slot, count) = (slot_of(*view.slot), *view.count as usize);
         if count < self.layout.first {
             // A series begins with its first value; a missing one is then as the last.
             let last = count.checked_sub(1).map_or(f64::NAN, |last| view.first[last]);
@@ -496,7 +498,7 @@ impl<'a> Bank<'a> {
             for (Ready { expert, state, .. }, (low, high)) in ready.iter().zip(weights[low].iter().zip(&weights[high])) {
                 let weight = (1.0 - share) * low + share * high;
                 if weight > 0.0 {
-                    let made = expert.at(state, slot - 1 + k, damped(expert.damping, k), expert.error.powi(k as i32));
+                    let made = expert.at(state, slot + k - 1, damped(expert.damping, k), expert.error.powi(k as i32));
                     let made = if expert.log { made.exp() } else { made };
                     if made.is_finite() {
                         sum += weight * made;
@@ -515,7 +517,7 @@ impl<'a> Bank<'a> {
         let Some(last) = (memory[1] as usize).checked_sub(1) else { return horizons.map(|_| [0.0; 2]).collect() };
         let last = memory[HEAD + last.min(first - 1)];
         let ready = self.ready(memory);
-        let made = POWERS.map(|power| self.pooled(&ready, memory[0] as usize, horizons.clone(), power));
+        let made = POWERS.map(|power| self.pooled(&ready, slot_of(memory[0]), horizons.clone(), power));
         let pools = HEAD + first + lags;
         let counted = memory[HEAD + first..pools].iter().copied().fold(1e-9, f64::max);
         let errors: Vec<&[f64]> =
@@ -571,6 +573,10 @@ fn weights(errors: Vec<f64>, power: i32) -> Vec<f64> {
     all.into_iter().map(|w| w / sum).collect()
 }
 
+fn slot_of(number: f64) -> usize {
+    number.clamp(0.0, MAX_SLOT) as usize
+}
+
 /// `phi + ... + phi^k`.
 fn damped(phi: f64, k: usize) -> f64 {
     if phi == 1.0 { k as f64 } else { phi * (1.0 - phi.powi(k as i32)) / (1.0 - phi) }
@@ -579,4 +585,98 @@ fn damped(phi: f64, k: usize) -> f64 {
 /// The logarithm of a positive number; NaN of others.
 fn log(y: f64) -> f64 {
     if y > 0.0 { y.ln() } else { f64::NAN }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEVEL: Expert =
+        Expert { level: 0.0, trend: 0.0, damping: 1.0, season: 0.0, error: 0.0, log: false, seasons: Vec::new() };
+
+    fn bank(log: bool) -> Smoothing {
+        let seasons = vec![4];
+        let plain = [
+            Expert { level: 1.0, ..LEVEL },
+            Expert { level: 0.3, ..LEVEL },
+            Expert { level: 0.5, trend: 0.2, ..LEVEL },
+            Expert { level: 0.2, season: 0.1, seasons: seasons.clone(), ..LEVEL },
+            Expert { level: 0.2, trend: 0.1, season: 0.1, seasons, ..LEVEL },
+        ];
+        let logs = plain.clone().map(|expert| Expert { log: true, ..expert });
+        Smoothing { lags: vec![1, 3], log: vec![log], experts: [plain, logs].concat() }
+    }
+
+    /// Forecasts 1 to 6 ahead after these values.
+    fn after(bank: &Smoothing, y: impl Iterator<Item = f64>) -> Vec<f64> {
+        let mut memory = bank.start();
+        y.for_each(|y| bank.push(&mut memory, 1, &[y]));
+        bank.forecasts(&memory, 1..=6).into_iter().map(|[y, _]| y).collect()
+    }
+
+    #[test]
+    fn what_an_expert_is_made_for_is_forecast_exactly() {
+        let season = [0.0, 2.0, -1.0, 5.0];
+        let shapes: [(&str, &dyn Fn(usize) -> f64); 4] = [
+            ("constant", &|_| 7.0),
+            ("line", &|t| 3.0 - 0.5 * t as f64),
+            ("line and season", &|t| 10.0 + 0.25 * t as f64 + season[t % 4]),
+            ("growth and season, which multiply", &|t| (0.01 * t as f64 + 0.2 * season[t % 4]).exp()),
+        ];
+        for (what, y) in shapes {
+            let positive = (0..60).all(|t| y(t) > 0.0);
+            let said = after(&bank(positive), (0..60).map(y));
+            for (k, seen) in said.iter().enumerate() {
+                let wanted = y(60 + k);
+                assert!((seen - wanted).abs() < 1e-6 * wanted.abs().max(1.0), "{what} {k}: {seen} {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_gap_keeps_the_phase_and_one_without_end_is_no_loop() {
+        let bank = bank(false);
+        let y = |t: usize| [0.0, 2.0, -1.0, 5.0][t % 4];
+        let mut memory = bank.start();
+        (0..40).for_each(|t| bank.push(&mut memory, 1, &[y(t)]));
+        // Slots 40 to 42 are empty, 44 is missing.
+        bank.push(&mut memory, 4, &[y(43)]);
+        bank.push(&mut memory, 1, &[f64::NAN]);
+        assert!((bank.forecasts(&memory, 1..=1)[0][0] - y(45)).abs() < 1e-9);
+        bank.push(&mut memory, usize::MAX, &[1.0]);
+        assert!(bank.forecasts(&memory, 1..=6).iter().flatten().chain(&memory).all(|x| x.is_finite()));
+    }
+
+    #[test]
+    fn wild_values_leave_everything_finite_and_sizes_follow_errors() {
+        let mut memory = bank(true).start();
+        for t in 0..200 {
+            bank(true).push(&mut memory, 1, &[[1e300, -1e300, 0.0, f64::MIN_POSITIVE][t % 4]]);
+            assert!(memory.iter().all(|x| x.is_finite()), "{t}");
+        }
+        let size = |loud: f64| {
+            let (bank, noise) = (bank(false), crate::random::Stream::new(1, 0));
+            let mut memory = bank.start();
+            (0..500).for_each(|t| bank.push(&mut memory, 1, &[loud * noise.normal(t)]));
+            bank.forecasts(&memory, 1..=1)[0][1]
+        };
+        assert!((size(10.0) / size(1.0) - 10.0).abs() < 1e-6 && (0.6..1.2).contains(&size(1.0)), "{}", size(1.0));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let good = bank(true);
+        assert_eq!(good.problem(1, 3), None);
+        let with = |change: &dyn Fn(&mut Smoothing)| {
+            let mut bad = good.clone();
+            change(&mut bad);
+            bad.problem(1, 3).unwrap_or_default()
+        };
+        assert!(with(&|s| s.log.push(true)).contains("2 channels"));
+        assert!(with(&|s| s.lags = vec![1, 4]).contains("lags [1, 4]"));
+        assert!(with(&|s| s.experts[0].level = f64::NAN).contains("the share NaN"));
+        assert!(with(&|s| s.experts[0].seasons = vec![1]).contains("seasons [1]"));
+        assert!(with(&|s| s.experts.retain(|expert| expert.log)).contains("without logarithms"));
+        assert!(with(&|s| s.experts[3].seasons = vec![usize::MAX]).contains("at most"));
+    }
 }
