@@ -9,6 +9,7 @@ mod help;
 mod labels;
 mod people;
 mod predict;
+mod rare;
 mod readme;
 mod signature_errors;
 mod signature_files;

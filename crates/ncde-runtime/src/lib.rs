@@ -46,6 +46,7 @@ mod prepare;
 pub mod random;
 mod session;
 mod spec;
+mod threshold;
 mod weights;
 
 pub use error::Error;
@@ -56,4 +57,5 @@ pub use model::{Model, Prediction, SPEC, Series, mean_of_members, softmax};
 pub use prepare::{Missing, Preparation, Scaling, Track};
 pub use session::Session;
 pub use spec::{At, FORMAT, ModelSpec, Task, WeightsSpec};
+pub use threshold::Threshold;
 pub use weights::{NamedWeight, WEIGHTS, Weights, to_bytes};

@@ -16,6 +16,7 @@ use super::goal::{Goal, labelled};
 use super::preset::{self, Clock, Facts, Resolved};
 use super::settings::{Settings, at_least, fit_target, refuse};
 use super::split::Parts;
+use super::threshold::Wanted;
 use super::warning::{self, Warning};
 use super::{Device, Error, Run, fingerprint, fit};
 
@@ -123,6 +124,7 @@ impl Prepared {
         ModelSpec {
             statics: self.data.statics.clone(),
             vocabulary: self.data.vocabulary.clone(),
+            threshold: self.settings.threshold.as_ref().and_then(Wanted::known),
             trained: Some(self.seen.clone()),
             preparation: self.preparation.clone(),
             ..ModelSpec::new(&self.data.channels, self.task.clone(), Vec::new())

@@ -6,7 +6,7 @@ use ncde_runtime::random::Stream;
 use ncde_runtime::{At, Forecast, Scaling, Task};
 
 use super::Error;
-use super::config::{Config, TrainConfig};
+use super::config::Config;
 use super::fit::scaling;
 use super::loss::LossName;
 use super::names::{ClassWeights, MissingName, Scale, SplitBy};
@@ -16,6 +16,7 @@ use super::schedule::{Schedule, Shape};
 use super::season::baseline;
 use super::slots::rhythm;
 use super::split::Split;
+use super::threshold::Wanted;
 use super::trainer::Plan;
 
 /// With fewer cases than this, none are held back to validate on by default: they are needed to learn from, and too few to choose by.
@@ -47,6 +48,8 @@ pub struct Settings {
     /// The configuration with every key decided that does not depend on how cases are split.
     pub decided: Config,
     pub(crate) choice: Choice,
+    /// The key for which `slice` is trained in place of the default.
+    pub(crate) instead_for: Option<String>,
     /// What is predicted; the scaling of a number is fitted later.
     pub task: Task,
     pub split: Split,
@@ -64,6 +67,7 @@ pub struct Settings {
     pub batch: usize,
     pub loss: LossName,
     pub class_weights: ClassWeights,
+    pub(crate) threshold: Option<Wanted>,
     /// The metric that decides if it was asked for, and so is shown first; else empty.
     pub headline: String,
 }
@@ -114,6 +118,9 @@ impl Settings {
         let tokens = data.vocabulary.is_some();
         let choice = Choice::of(&config.model, &config.train, tokens)?;
         let closed = choice.is_closed_form();
+        let is_named = config.model.name.is_some() || !config.model.layers.is_empty();
+        let instead_for =
+            Choice::key_of_steps(&config.model, &config.train).filter(|key| key.starts_with("train.") && !is_named && !tokens);
         if let Some(key) = config.train.of_steps().filter(|_| closed) {
             return Err(Error::Config(format!(
                 "`train.{key}` is set, but a `reservoir` is solved for, without steps; leave it out, or train another model (`--model slice`)"
@@ -203,7 +210,6 @@ impl Settings {
             return refuse("train.average", format!("{average}; it is 0 (no average) or a share below 1, such as 0.999"));
         }
         let penalty = *t.penalty.get_or_insert(0.0);
-        let class_weights = *t.class_weights.get_or_insert(ClassWeights::None);
         let clip = *t.clip.get_or_insert(1.0);
         for (key, value) in [("train.weight_decay", decay), ("train.penalty", penalty), ("train.clip", clip)] {
             if !(value.is_finite() && value >= 0.0) {
@@ -213,6 +219,10 @@ impl Settings {
         let evaluate_every = at_least("train.evaluate_every", *t.evaluate_every.get_or_insert((steps / 30).max(1)), 1)?;
         let patience = *t.patience.get_or_insert(steps.div_ceil(2));
         let classes = matches!(task, Task::Classification { .. });
+        let class_weights = *t.class_weights.get_or_insert(ClassWeights::None);
+        if class_weights != ClassWeights::None && !classes {
+            return refuse("train.class_weights", "set, but numbers are predicted, not classes; leave it out");
+        }
         let loss = *t.loss.get_or_insert(if classes { LossName::CrossEntropy } else { LossName::Squared });
         if loss.is_of_classes() != classes {
             let of = if classes {
@@ -221,6 +231,14 @@ impl Settings {
                 "classes; of numbers there are `squared`, `absolute` and `huber`"
             };
             return refuse("train.loss", format!("of {of}"));
+        }
+        let threshold = Wanted::of(t, &data.targets)?;
+        let is_found = threshold.as_ref().is_some_and(|threshold| threshold.known().is_none());
+        if is_found && !closed && validation == 0.0 && config.data.parts.is_none() {
+            return refuse(
+                "train.threshold",
+                "found on cases that are held back, but none are; hold some back (`--set validation=0.2`), or give a number",
+            );
         }
         let known: &[&str] = match task {
             Task::Classification { .. } => &["loss", "accuracy", "balanced_accuracy", "auroc", "f1"],
@@ -238,8 +256,7 @@ impl Settings {
         }
         if closed {
             // There are no steps, so no keys of them.
-            let (metric, seed) = (t.metric.clone(), t.seed);
-            *t = TrainConfig { metric, seed, ..TrainConfig::default() };
+            *t = std::mem::take(t).without_steps();
         }
         let plan = Plan {
             optimizer: optimizer.optimizer(),
@@ -259,6 +276,7 @@ impl Settings {
         };
         Ok(Self {
             choice,
+            instead_for,
             task,
             split,
             by_time,
@@ -271,6 +289,7 @@ impl Settings {
             batch,
             loss,
             class_weights,
+            threshold,
             headline,
             decided: config,
         })

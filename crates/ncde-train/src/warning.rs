@@ -28,6 +28,11 @@ pub enum Warning {
     )]
     OnProcessor { what: &'static str },
     #[error(
+        "`{key}` is of models that are trained step by step, so `slice` is trained in place of the default, `reservoir`; leave it out, or name \
+         the model (`--model slice`)"
+    )]
+    OtherModel { key: String },
+    #[error(
         "class `{class}` has a single case, which is either learned from or tested on, not both; more cases are needed to know anything about it"
     )]
     RareClass { class: String },
@@ -76,7 +81,7 @@ const MAX_PER_KIND: usize = 5;
 
 /// All that looks wrong.
 pub(super) fn of(data: &Dataset, parts: &Parts, settings: &Settings, task: &Task) -> Vec<Warning> {
-    let mut all = Vec::new();
+    let mut all: Vec<Warning> = settings.instead_for.iter().map(|key| Warning::OtherModel { key: key.clone() }).collect();
     if parts.test.is_empty() {
         all.push(Warning::NothingToTest);
     }

@@ -109,16 +109,16 @@ fn best_of(table: &Table, kernels: &[Vec<f64>], mix: &[f64]) -> Option<Choice> {
     for (kernel, &w) in kernels.iter().zip(mix).filter(|(_, w)| **w > 0.0) {
         k.iter_mut().zip(kernel).for_each(|(k, x)| *k += w * x);
     }
-    let (lambda, fit) = best_penalty(&k, &table.targets, &table.groups)?;
+    let (lambda, fit) = best_penalty(&k, &table.targets, &table.groups, &table.roots)?;
     Some(Choice { mix: mix.to_vec(), lambda, fit })
 }
 
-/// The penalty with the least leave-out error and its fit, of products of all pairs of rows: from the middle down the valley.
-pub(crate) fn best_penalty(k: &[f64], targets: &[f64], groups: &[Range<usize>]) -> Option<(f64, Fit)> {
+/// The penalty with the least leave-out error and its fit, of products of all pairs of rows with these square roots of weights: from the middle down the valley.
+pub(crate) fn best_penalty(k: &[f64], targets: &[f64], groups: &[Range<usize>], roots: &[f64]) -> Option<(f64, Fit)> {
     let rows = groups.last().map_or(0, |last| last.end);
     let at = |power: i32| {
         let lambda = rows as f64 * STEP.powi(power);
-        let fit = PENALTIES.contains(&power).then(|| fit(k, targets, groups, lambda)).flatten()?;
+        let fit = PENALTIES.contains(&power).then(|| fit(k, targets, groups, roots, lambda)).flatten()?;
         Some((lambda, fit))
     };
     down_the_valley(MIDDLE, at, |(_, fit)| fit.error)

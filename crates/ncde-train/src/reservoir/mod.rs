@@ -28,15 +28,16 @@ use std::time::Instant;
 use ncde_report::record::StopReason;
 use ncde_reservoir::{CUTS, Family, LANES, ridge};
 use ncde_runtime::layer::{Block, Reservoir};
-use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task};
+use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task, Threshold};
 
 use super::checkpoint::Progress;
 use super::directory::CONFIG;
 use super::preset::ClosedForm;
 use super::run::{tell_overflows, write_record};
 use super::store::{save_model, write_whole};
+use super::threshold::Wanted;
 use super::{Error, Event, Outcome, Run, TrainRequest};
-pub(super) use calibrate::temperature;
+pub(super) use calibrate::HeldOut;
 pub(super) use choose::best_penalty;
 use choose::{Choice, choose};
 use ncde_runtime::random::Stream;
@@ -125,16 +126,14 @@ impl Run {
         let some = if count <= MAX_PAIRED { all.clone() } else { thinned(&all, CHOSEN_ON, EACH, &stream.child(3)) };
         let blocks = full.blocks(&signal);
         let sizes: Vec<usize> = blocks.iter().map(|block| block.features).collect();
-        let table = Table::new(&computer, &cases, &some, &sizes, outputs);
+        let table = Table::new(&computer, &cases, &some, &sizes, &self.goal);
         let choice = choose(&table, &blocks)
             .ok_or_else(|| Error::Unfit("no features vary over the training cases: there is nothing to learn from".into()))?;
 
         let (kept, weights) = trimmed(full, &blocks, &choice.mix, [&mix, &taps, &cuts], width);
         let chosen = words(full, &blocks, &choice.mix);
-        let temperature = match task {
-            Task::Classification { .. } => temperature(&choice.fit.left_out, &table.targets, &table.means),
-            _ => 1.0,
-        };
+        let (targets, means, roots) = (&table.targets, &table.means, &table.roots);
+        let (temperature, threshold) = self.calibrated(HeldOut { scores: &choice.fit.left_out, targets, means, roots })?;
         let error = choice.fit.error;
         let readout = if count <= MAX_PAIRED {
             Readout::paired(&table, &choice)
@@ -145,14 +144,24 @@ impl Run {
             let [mix, taps, cuts] = [&weights[0].values[..], &weights[1].values, &weights[2].values];
             let sizes: Vec<usize> = kept.blocks(&signal).iter().map(|block| block.features).collect();
             let own: Vec<f64> = blocks.iter().zip(&choice.mix).filter(|(_, w)| **w > 0.0).map(|(_, &w)| w).collect();
-            let table = Table::new(&Computer::new(&kept, width, [mix, taps, cuts]), &cases, &some, &sizes, outputs);
+            let table = Table::new(&Computer::new(&kept, width, [mix, taps, cuts]), &cases, &some, &sizes, &self.goal);
             Readout::descended(table, &own, choice.lambda)
         };
-        let mut spec = self.spec.clone();
+        let mut spec = ModelSpec { threshold, ..self.spec.clone() };
         spec.layers[0] = LayerSpec::Reservoir(kept);
         let parameters = readout.weight.len() + outputs;
         let weights = weights.into_iter().chain(readout.named(spec.layers.len(), temperature)).collect();
         Ok(Solved { spec, weights, parameters, chosen, error })
+    }
+}
+
+impl Run {
+    /// From scores of held-out rows: what the scores of classes are multiplied with, and the threshold that is asked for.
+    fn calibrated(&self, held_out: HeldOut<'_>) -> Result<(f64, Option<Threshold>), Error> {
+        let Task::Classification { classes, .. } = &self.spec.task else { return Ok((1.0, None)) };
+        let tau = held_out.temperature();
+        let best = |wanted: &Wanted| wanted.best(&held_out.probabilities(tau), classes.len(), &held_out.truth());
+        Ok((tau, self.settings.threshold.as_ref().map(best).transpose()?))
     }
 }
 

@@ -14,10 +14,10 @@ use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde_reservoir::sums::Sums;
 use ncde_runtime::layer::{Layer, Memory, RandomFeatures, Row, StateMemory, Step, Values};
-use ncde_runtime::{LayerSpec, NamedWeight, Task};
+use ncde_runtime::{LayerSpec, NamedWeight, Task, Threshold};
 
 use super::folds::{Choice, alike, choose};
-use super::{Readout, Solved, calibrate};
+use super::{HeldOut, Readout, Solved};
 use crate::{Error, Run};
 use ncde_layers::dense;
 use ncde_runtime::random::Stream;
@@ -100,7 +100,7 @@ impl Run {
         }
 
         let mut inputs = Sums::new(counts.inputs(), 0);
-        self.pass(memory, &requested, &mut |_, rows, _| inputs.add(rows))?;
+        self.pass(memory, &requested, &mut |_, rows, _| inputs.add(rows, &vec![1.0; rows.len() / counts.inputs().max(1)]))?;
         let stream = Stream::new(self.settings.plan.seed, 8);
         let expansion = Expansion::drawn(memory, signal.width(), counts, &inputs, &stream);
         drop(inputs);
@@ -119,13 +119,16 @@ impl Run {
                 }
                 seen += 1;
             }
-            folds[fold]
-                .add(&both.flat_map(|(row, y)| row.iter().copied().chain(y.iter().map(|&y| y as f32))).collect::<Vec<_>>());
+            let weights: Vec<f64> = targets.chunks_exact(outputs).map(|targets| self.goal.row_weight(targets)).collect();
+            let columns = both.flat_map(|(row, y)| row.iter().copied().chain(y.iter().map(|&y| y as f32)));
+            folds[fold].add(&columns.collect::<Vec<_>>(), &weights);
         })?;
         let choice = choose(&folds, self.lists(counts, &folds), &expansion.sizes(signal.width(), counts))
             .ok_or_else(|| Error::Unfit("nothing varies over the training cases: there is nothing to learn from".into()))?;
-        let temperature = if calibrated { temperature(&choice, &sample, outputs) } else { 1.0 };
-        Ok(self.trimmed_steps(memory, counts, &expansion, &choice, temperature))
+        let (temperature, threshold) = self.calibrated_steps(&choice, &sample)?;
+        let mut solved = self.trimmed_steps(memory, counts, &expansion, &choice, temperature);
+        solved.spec.threshold = threshold;
+        Ok(solved)
     }
 
     /// Lists of features to choose from, smaller ones first. A forecast has levels only together with everything else, and only of series whose levels come back.
@@ -172,6 +175,21 @@ impl Run {
         }
         on(fold, &rows, &wanted);
         Ok(())
+    }
+
+    /// The temperature of scores and the threshold, from predictions for each sampled row by the fit without its stretch.
+    fn calibrated_steps(&self, choice: &Choice, sample: &[Sampled]) -> Result<(f64, Option<Threshold>), Error> {
+        let (mut scores, mut wanted, mut roots) = (Vec::new(), Vec::new(), Vec::new());
+        for (fold, row, targets) in sample {
+            let line = &choice.without[*fold];
+            for (weight, bias) in line.weight.chunks_exact(choice.kept.len()).zip(&line.bias) {
+                scores.push(bias + choice.kept.iter().zip(weight).map(|(&i, w)| w * f64::from(row[i])).sum::<f64>());
+            }
+            let root = self.goal.row_weight(targets).sqrt();
+            wanted.extend(targets.iter().map(|y| y * root));
+            roots.push(root);
+        }
+        self.calibrated(HeldOut { scores: &scores, targets: &wanted, means: &vec![0.0; self.goal.outputs], roots: &roots })
     }
 
     /// The model with only the features that were chosen.
@@ -323,20 +341,6 @@ fn comes_back(folds: &[Sums], levels: Range<usize>) -> bool {
         let within = known.iter().map(|(_, deviations)| deviations[i].powi(2)).sum::<f64>() / n;
         between <= DRIFTS * DRIFTS * within
     })
-}
-
-/// The temperature of scores, from predictions for each sampled row by the fit without its stretch.
-fn temperature(choice: &Choice, sample: &[Sampled], outputs: usize) -> f64 {
-    let features = choice.kept.len();
-    let mut scores = Vec::new();
-    for (fold, row, _) in sample {
-        let line = &choice.without[*fold];
-        for (weight, bias) in line.weight.chunks_exact(features).zip(&line.bias) {
-            scores.push(bias + choice.kept.iter().zip(weight).map(|(&i, w)| w * f64::from(row[i])).sum::<f64>());
-        }
-    }
-    let targets: Vec<f64> = sample.iter().flat_map(|(_, _, targets)| targets.iter().copied()).collect();
-    calibrate::temperature(&scores, &targets, &vec![0.0; outputs])
 }
 
 /// The readout on standardised features, so that the numbers in a file are of similar size.
