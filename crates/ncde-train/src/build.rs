@@ -167,6 +167,7 @@ impl Prepared {
         let decided = settings.decided.clone();
         let config = Config { data: DataConfig { stretch, ..decided.data }, model, ..decided };
         Ok(Run {
+            groups: data.group_numbers(),
             settings,
             config,
             method,
@@ -193,7 +194,10 @@ fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, E
     };
     let mut parts = match &settings.decided.data.parts {
         Some(path) => super::parts::read(path, settings.plan.seed, &data.cases)?,
-        None => settings.split.parts(trained, classes),
+        None => match data.group_numbers() {
+            Some(groups) => settings.split.parts_of_groups(&groups[..trained], classes),
+            None => settings.split.parts(trained, classes),
+        },
     };
     parts.test.extend(trained..data.cases.len());
     Ok(parts)

@@ -93,6 +93,12 @@ impl Settings {
             (None, false) => SplitBy::Random,
         };
         let split = *d.split.get_or_insert(usual);
+        if split == SplitBy::Time && data.groups.is_some() {
+            return refuse(
+                "data.split",
+                "`time`, but a group says which series stay together (`--group`); leave one of them out",
+            );
+        }
         let by_time = split == SplitBy::Time;
         if by_time && task.at() == At::End {
             return refuse("data.split", "`time`, but series as a whole have labels; it is for forecasts and labels at steps");
@@ -306,7 +312,7 @@ fn splits_by_time(data: &Dataset, task: &Task) -> bool {
     let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
     let enough = LONG_SERIES_ROWS.max(LONG_SERIES_HORIZONS * (ahead + 1));
     let long = data.cases.iter().map(ncde_data::Case::len).max().is_some_and(|longest| longest >= enough);
-    task.at() == At::Steps && data.cases.len() < MIN_SERIES_TO_HOLD_OUT && long
+    task.at() == At::Steps && data.groups.is_none() && data.cases.len() < MIN_SERIES_TO_HOLD_OUT && long
 }
 
 /// The name of a task, as `data.task` has it.

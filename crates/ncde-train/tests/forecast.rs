@@ -23,6 +23,7 @@ fn dataset(channels: &[&str], cases: Vec<Case>) -> Dataset {
         cases,
         targets: Targets::None,
         vocabulary: None,
+        groups: None,
     }
 }
 

@@ -49,6 +49,7 @@ fn data() -> Dataset {
         cases,
         targets: Targets::ClassSteps { names: vec!["slow".into(), "fast".into()], of: labels },
         vocabulary: None,
+        groups: None,
     }
 }
 

@@ -66,6 +66,7 @@ impl Waves {
             },
             cases,
             vocabulary: None,
+            groups: None,
         }
     }
 }

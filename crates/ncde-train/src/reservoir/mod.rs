@@ -76,6 +76,15 @@ impl Run {
         if let Some(record) = self.finished(directory).filter(|_| request.resume).transpose()? {
             return Ok(Outcome { record, already: true });
         }
+        if let (Some(groups), Some(&first)) = (&self.data.groups, self.parts.train.first())
+            && self.parts.train.iter().all(|&case| groups[case] == groups[first])
+        {
+            return Err(Error::Unfit(format!(
+                "all {} training cases are of the group `{}`, so that none can be left out to judge by; at least 2 groups are needed",
+                self.parts.train.len(),
+                groups[first]
+            )));
+        }
         write_whole(&directory.join(CONFIG), self.config.to_toml().as_bytes())?;
         let begun = Instant::now();
         let solved = match closed_form {
@@ -118,7 +127,8 @@ impl Run {
         let cuts = draw::thresholds(&computer.responses, &seen, &stream.child(2));
         let computer = Computer { responses: computer.responses.with_cuts(cuts.clone()), ..computer };
 
-        let all = wanted(&self.goal, task.at(), &self.parts.train, |i| self.data.cases[i].len() - 1);
+        let train: Vec<[usize; 2]> = self.train_by_group().into_iter().map(|case| [case, self.group(case)]).collect();
+        let all = wanted(&self.goal, task.at(), &train, |i| self.data.cases[i].len() - 1);
         let count: usize = all.iter().map(|wanted| wanted.observations.len()).sum();
         if count < 2 {
             return Err(Error::Unfit(format!("{count} labelled observations to train on; at least 2 are needed")));

@@ -90,10 +90,11 @@ impl Run {
         let blind = if matches!(self.spec.task, Task::Forecast { .. }) { random / 2 } else { 0 };
         let counts = Counts { memories: memory.output(&signal, &[])?.width() - values, values, blind, seeing: random - blind };
         let outputs = self.goal.outputs;
-        let places: usize = self.parts.train.iter().map(|&i| self.goal.places(i)).sum();
+        let train = self.train_by_group();
+        let places: usize = train.iter().map(|&i| self.goal.places(i)).sum();
         let products = places as f64 * ((counts.all() + outputs) as f64).powi(2);
         let every = (products / MAX_PRODUCTS).max((places * outputs) as f64 / MAX_TARGETS).ceil().max(1.0) as usize;
-        let requested = known(self.parts.train.iter().map(|&i| self.goal.numeric_targets(i, every)).collect(), outputs);
+        let requested = known(train.iter().map(|&i| self.goal.numeric_targets(i, every)).collect(), outputs);
         let total: usize = requested.iter().map(Vec::len).sum();
         if total < 2 {
             return Err(Error::Unfit(format!("{total} observations to learn from; at least 2 are needed")));
@@ -148,11 +149,15 @@ impl Run {
         let (signal, total) = (self.spec.signal(), requested.iter().map(Vec::len).sum::<usize>());
         let mut step: Box<dyn Step> = memory.step(&signal, &mut Values::default(), Vec::new())?;
         let (mut rows, mut wanted, mut fold, mut seen, mut out) = (Vec::new(), Vec::new(), 0, 0_usize, Vec::new());
-        for (&case, requested) in self.parts.train.iter().zip(requested) {
+        let mut group = None;
+        for (case, requested) in self.train_by_group().into_iter().zip(requested) {
             let (values, times, statics) = self.features.case(case);
             let statics: Vec<f64> = statics.iter().map(|&x| f64::from(x)).collect();
             let mut remembered = StateMemory::new(step.memory());
             let mut requested = requested.iter().peekable();
+            // A group is in one stretch.
+            let fold_of_group = if group == Some(self.group(case)) { fold } else { seen * FOLDS.min(total) / total };
+            group = Some(self.group(case));
             for (t, &time) in times.iter().enumerate() {
                 let Some((next, targets)) = requested.peek() else { break };
                 let row: Vec<f64> = values[t * signal.width()..(t + 1) * signal.width()].iter().map(|&x| f64::from(x)).collect();
@@ -160,7 +165,7 @@ impl Run {
                 if *next != t {
                     continue;
                 }
-                let own = seen * FOLDS.min(total) / total;
+                let own = if self.is_grouped() { fold_of_group } else { seen * FOLDS.min(total) / total };
                 if own != fold || rows.len() >= AT_ONCE * out.len() {
                     on(fold, &rows, &wanted);
                     rows.clear();

@@ -52,7 +52,7 @@ pub(super) struct Table {
     /// Mean and factor of each feature.
     pub(super) shift: Vec<f32>,
     pub(super) factor: Vec<f32>,
-    /// Rows of the same series, which are left out together.
+    /// Rows of the same series or group, which are left out together.
     pub(super) groups: Vec<Range<usize>>,
     /// `[rows, outputs]`, columns of weighted mean 0, multiplied with `roots`.
     pub(super) targets: Vec<f64>,
@@ -85,8 +85,8 @@ impl Table {
             shift.extend(own_shift);
             factor.extend(own_factor);
         }
-        let groups = all.iter().scan(0, |start, wanted| {
-            let own = *start..*start + wanted.observations.len();
+        let groups = all.chunk_by(|a, b| a.group == b.group).scan(0, |start, group| {
+            let own = *start..*start + group.iter().map(|wanted| wanted.observations.len()).sum::<usize>();
             *start = own.end;
             Some(own)
         });

@@ -65,6 +65,8 @@ pub struct LineReader {
 struct Table {
     header: Header,
     columns: Vec<Column>,
+    /// Those that name a series, in the order in which their cells are joined.
+    ids: Vec<usize>,
     /// For each column with values, by its place: where they go.
     targets: Vec<Option<Target>>,
 }
@@ -142,7 +144,9 @@ impl LineReader {
                 });
             }
         }
-        self.table = Some(Table { header, columns, targets });
+        let ids =
+            table::id_columns(columns.iter().map(|column| column.role), &header.names, &self.options, self.schema.table.as_ref());
+        self.table = Some(Table { header, columns, ids, targets });
         Ok(warnings)
     }
 
@@ -162,12 +166,15 @@ impl LineReader {
             values: vec![f64::NAN; self.schema.channels.len()],
             statics: vec![f64::NAN; self.schema.statics.len()],
         };
+        if !table.ids.is_empty() {
+            line.id = Some(table::joined_id(&cells, &table.ids, |i| header.at("", 0, i))?.into_owned());
+        }
         for (i, cell) in cells.iter().enumerate() {
             let at = || header.at("", 0, i);
             match table.columns[i].role {
-                Role::Id => line.id = Some(table::id(cell, at)?.into()),
+                Role::Id => {}
                 Role::Time => line.time = Some(table.columns[i].time(cell, at)?),
-                Role::Label | Role::Ignored => {}
+                Role::Label | Role::Group | Role::Ignored => {}
                 role @ (Role::Channel | Role::Static | Role::Token) => {
                     let Some(target) = &mut table.targets[i] else { continue };
                     let x = target.value.read(cell, false, at)?;
