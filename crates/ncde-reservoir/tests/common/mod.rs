@@ -77,7 +77,8 @@ impl Reservoir {
         let families =
             vec![Family { groups: 3, pools: POOLS.to_vec() }, Family { groups: 2, pools: vec![Pooling::Place, Pooling::Share] }];
         let shape = Shape { order, spans: spans.to_vec(), delay: 0.3, families };
-        let summary = SummaryShape { order, spans: spans.to_vec(), memories: true, moments: true, areas: 0, windows: 0 };
+        let summary =
+            SummaryShape { order, spans: spans.to_vec(), memories: true, moments: true, areas: 0, windows: 0, depth: 0 };
         let places = spans.len() * shape.groups();
         Self {
             mix: narrow(&noise(seed, places * channels)),

@@ -307,6 +307,9 @@ fn trimmed(
     if mix[rest + 3] == 0.0 {
         kept.summary.windows = 0;
     }
+    if mix[rest + 4] == 0.0 {
+        kept.summary.depth = 0;
+    }
     if !(kept.summary.memories || kept.summary.moments) {
         kept.summary.spans.clear();
     }
@@ -347,7 +350,7 @@ fn words(full: &Reservoir, blocks: &[Block], mix: &[f64]) -> String {
     }
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
     parts.extend(
-        ["memories", "moments", "areas", "windows", "statics"]
+        ["memories", "moments", "areas", "windows", "signature", "statics"]
             .iter()
             .zip(&taken[rest..])
             .filter(|(_, taken)| **taken)
