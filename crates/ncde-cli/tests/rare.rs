@@ -25,6 +25,7 @@ fn folder() -> Folder {
 }
 
 /// A number that `ncde eval` prints.
+#[expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 fn shown(run: &Run, name: &str) -> f64 {
     let line = run.ok().stdout.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {}", run.stdout));
     line[name.len()..].split_whitespace().next().unwrap().parse().unwrap()

@@ -189,8 +189,8 @@ impl TrainConfig {
 
     /// The keys alone that a model has that is solved for.
     pub(super) fn without_steps(self) -> Self {
-        let Self { metric, class_weights, threshold, positive, miss_cost, seed, .. } = self;
-        Self { metric, class_weights, threshold, positive, miss_cost, seed, ..Self::default() }
+        let Self { class_weights, threshold, positive, miss_cost, metric, seed, .. } = self;
+        Self { class_weights, threshold, positive, miss_cost, metric, seed, ..Self::default() }
     }
 }
 
