@@ -120,7 +120,11 @@ impl Reservoir {
         }
         let words = self.summary.features(width)[4];
         if words > MAX_NUMBERS {
-            return refuse("summary.depth", format!("{}, at which {width} numbers have {words} words", self.summary.depth));
+            let depth = self.summary.depth;
+            return refuse(
+                "summary.depth",
+                format!("{depth}, so that {words} numbers are worked on; at most {MAX_NUMBERS} are possible"),
+            );
         }
         match self.sizes(input).into_iter().max() {
             Some(most) if most > MAX_NUMBERS => refuse(
