@@ -135,9 +135,9 @@ impl Preset for ReservoirKeys {
         let fit = MAX_WINDOWS.min(MAX_INCREMENTS / facts.width().max(1)).min((horizon / gap) as usize);
         let windows = if fit < MIN_WINDOWS { 0 } else { 1 << fit.ilog2() };
         let areas = facts.width().min(MAX_AREAS);
-        // Words of two letters are areas already, those of one channel are powers of its increment, and counts grow for ever.
-        let has_words = facts.channels > 1 && facts.width() == facts.channels && usual_depth(facts.channels) > 2;
-        let depth = if has_words { usual_depth(facts.channels) } else { 0 };
+        // Words of two letters are areas already, and those of one channel are powers of its increment.
+        let has_words = facts.channels > 1 && usual_depth(facts.width()) > 2;
+        let depth = if has_words { usual_depth(facts.width()) } else { 0 };
         let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas, windows, depth };
         let reservoir = Reservoir { horizon, responses, summary };
         let layers = vec![
