@@ -56,6 +56,13 @@ pub struct Forecasts {
     pub widths: Vec<f64>,
 }
 
+/// With nothing known of how far off they are.
+impl From<Vec<f64>> for Forecasts {
+    fn from(values: Vec<f64>) -> Self {
+        Self { widths: vec![1.0; values.len()], values }
+    }
+}
+
 /// As a list of the values alone.
 impl Serialize for Forecasts {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

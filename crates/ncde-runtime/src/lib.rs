@@ -47,6 +47,7 @@ pub mod random;
 mod session;
 mod smoothing;
 mod spec;
+mod threshold;
 mod weights;
 
 pub use error::Error;
@@ -58,4 +59,5 @@ pub use prepare::{Missing, Preparation, Scaling, Track};
 pub use session::Session;
 pub use smoothing::{Expert, Smoothing};
 pub use spec::{At, FORMAT, ModelSpec, Task, WeightsSpec};
+pub use threshold::Threshold;
 pub use weights::{NamedWeight, WEIGHTS, Weights, to_bytes};

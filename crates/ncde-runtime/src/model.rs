@@ -18,6 +18,7 @@ use crate::layer::{Ended, Row, Size, StateMemory, StepChain};
 use crate::prepare::Track;
 use crate::smoothing::Smoothing;
 use crate::spec::{ModelSpec, Task};
+use crate::threshold::largest;
 use crate::weights::{NamedWeight, WEIGHTS, Weights};
 use crate::{Beyond, Error};
 
@@ -477,11 +478,14 @@ impl ModelSpec {
         let members = self.members().max(1);
         let by_member = outputs.chunks_exact((outputs.len() / members).max(1));
         match &self.task {
-            Task::Classification { .. } => {
+            Task::Classification { classes, .. } => {
                 let probabilities = mean_of_members(by_member.map(softmax));
                 // Of one member the outputs decide: probabilities may round to the same.
                 let scores = if members == 1 { outputs } else { &probabilities };
-                let class = (0..scores.len()).fold(0, |best, i| if scores[i] > scores[best] { i } else { best });
+                let class = match &self.threshold {
+                    Some(threshold) => threshold.class_of(classes, &probabilities, scores),
+                    None => largest(scores.iter().enumerate()),
+                };
                 Prediction::Class { class, probabilities }
             }
             Task::Regression { scaling, .. } => {

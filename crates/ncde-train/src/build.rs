@@ -16,6 +16,7 @@ use super::goal::{Goal, labelled};
 use super::preset::{self, Clock, Facts, Resolved};
 use super::settings::{Settings, at_least, fit_target, refuse};
 use super::split::Parts;
+use super::threshold::Wanted;
 use super::warning::{self, Warning};
 use super::{Device, Error, Run, fingerprint, fit};
 
@@ -125,6 +126,7 @@ impl Prepared {
         ModelSpec {
             statics: self.data.statics.clone(),
             vocabulary: self.data.vocabulary.clone(),
+            threshold: self.settings.threshold.as_ref().and_then(Wanted::known),
             trained: Some(self.seen.clone()),
             preparation: self.preparation.clone(),
             ..ModelSpec::new(&self.data.channels, self.task.clone(), Vec::new())
@@ -167,6 +169,7 @@ impl Prepared {
         let decided = settings.decided.clone();
         let config = Config { data: DataConfig { stretch, ..decided.data }, model, ..decided };
         Ok(Run {
+            groups: data.group_numbers(),
             settings,
             config,
             method,
@@ -193,7 +196,10 @@ fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, E
     };
     let mut parts = match &settings.decided.data.parts {
         Some(path) => super::parts::read(path, settings.plan.seed, &data.cases)?,
-        None => settings.split.parts(trained, classes),
+        None => match data.group_numbers() {
+            Some(groups) => settings.split.parts_of_groups(&groups[..trained], classes),
+            None => settings.split.parts(trained, classes),
+        },
     };
     parts.test.extend(trained..data.cases.len());
     Ok(parts)

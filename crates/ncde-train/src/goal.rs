@@ -160,6 +160,11 @@ impl Goal {
         self
     }
 
+    /// How much a row with these numeric targets counts.
+    pub(super) fn row_weight(&self, targets: &[f64]) -> f64 {
+        if self.loss.is_of_classes() { targets.iter().zip(&self.class_weights).map(|(y, weight)| y * weight).sum() } else { 1.0 }
+    }
+
     /// The loss of the outputs for these cases, and the weight of what it is the mean of.
     ///
     /// # Errors

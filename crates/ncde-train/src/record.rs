@@ -7,7 +7,7 @@ use ncde_report::RunRecord;
 use ncde_report::record::{
     ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted, StopReason,
 };
-use ncde_runtime::{Forecasts, Model, Prediction, Task};
+use ncde_runtime::{Forecasts, Model, Prediction, Task, Threshold};
 
 use super::by_time::Long;
 use super::checkpoint::Progress;
@@ -26,8 +26,15 @@ impl Run {
         parameters: usize,
     ) -> Result<RunRecord, Error> {
         let model = Model::load(request.directory)?;
-        let [validation, test] = self.predict_parts(&model)?;
+        let [mut validation, mut test] = self.predict_parts(&model)?;
         let mut spec = model.spec().clone();
+        if let (Some(wanted), None) = (&self.settings.threshold, &spec.threshold) {
+            let threshold = wanted.best_of(&validation.data, &validation.ranges)?;
+            let classes = self.data.targets.classes();
+            [&mut validation, &mut test].into_iter().for_each(|part| part.apply(&threshold, classes));
+            spec.threshold = Some(threshold);
+            save_spec(request.directory, &spec)?;
+        }
         let mut warnings: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
         warnings.extend(self.device.without_kernel().into_iter().map(|what| Warning::OnProcessor { what }.to_string()));
         if let Task::Forecast(forecast) = &mut spec.task {
@@ -81,6 +88,7 @@ impl Run {
             recoveries: progress.recoveries.clone(),
             overflowed: Overflowed { validation: validation.overflowed.clone(), test: test.overflowed.clone() },
             metric: progress.headline.clone(),
+            threshold: spec.threshold.clone().map(|Threshold { class, at }| ncde_report::record::Threshold { class, at }),
             baselines: match (&self.long, self.parts.test.is_empty()) {
                 (Some(_), _) => {
                     let judged = if tested > 0 { &test } else { &validation };
@@ -127,6 +135,17 @@ struct Part {
     data: Dataset,
     ranges: Vec<PredictedRange>,
     overflowed: Vec<String>,
+}
+
+impl Part {
+    /// Decides for classes anew.
+    fn apply(&mut self, threshold: &Threshold, classes: &[String]) {
+        for prediction in self.ranges.iter_mut().flat_map(|range| &mut range.predictions) {
+            if let Prediction::Class { class, probabilities } = prediction {
+                *class = threshold.class_of(classes, probabilities, probabilities);
+            }
+        }
+    }
 }
 
 /// The name, role and detail of each column of the file.

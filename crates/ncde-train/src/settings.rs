@@ -6,7 +6,7 @@ use ncde_runtime::random::Stream;
 use ncde_runtime::{At, Forecast, Scaling, Task};
 
 use super::Error;
-use super::config::{Config, DataConfig, TrainConfig};
+use super::config::{Config, DataConfig};
 use super::fit::scaling;
 use super::loss::LossName;
 use super::names::{ClassWeights, MissingName, Scale, SplitBy};
@@ -17,6 +17,7 @@ use super::season::baseline;
 use super::slots::rhythm;
 use super::smoothing::smoothing;
 use super::split::Split;
+use super::threshold::Wanted;
 use super::trainer::Plan;
 
 /// With fewer cases than this, none are held back to validate on by default: they are needed to learn from, and too few to choose by.
@@ -51,6 +52,8 @@ pub struct Settings {
     /// The configuration with every key decided that does not depend on how cases are split.
     pub decided: Config,
     pub(crate) choice: Choice,
+    /// The key for which `slice` is trained in place of the default.
+    pub(crate) instead_for: Option<String>,
     /// What is predicted; the scaling of a number is fitted later.
     pub task: Task,
     pub split: Split,
@@ -68,6 +71,7 @@ pub struct Settings {
     pub batch: usize,
     pub loss: LossName,
     pub class_weights: ClassWeights,
+    pub(crate) threshold: Option<Wanted>,
     /// The metric that decides if it was asked for, and so is shown first; else empty.
     pub headline: String,
 }
@@ -92,6 +96,12 @@ impl Settings {
             (None, false) => SplitBy::Random,
         };
         let split = *d.split.get_or_insert(usual);
+        if split == SplitBy::Time && data.groups.is_some() {
+            return refuse(
+                "data.split",
+                "`time`, but a group says which series stay together (`--group`); leave one of them out",
+            );
+        }
         let by_time = split == SplitBy::Time;
         if by_time && task.at() == At::End {
             return refuse("data.split", "`time`, but series as a whole have labels; it is for forecasts and labels at steps");
@@ -117,6 +127,9 @@ impl Settings {
         let tokens = data.vocabulary.is_some();
         let choice = Choice::of(&config.model, &config.train, tokens)?;
         let closed = choice.is_closed_form();
+        let is_named = config.model.name.is_some() || !config.model.layers.is_empty();
+        let instead_for =
+            Choice::key_of_steps(&config.model, &config.train).filter(|key| key.starts_with("train.") && !is_named && !tokens);
         if let Some(key) = config.train.of_steps().filter(|_| closed) {
             return Err(Error::Config(format!(
                 "`train.{key}` is set, but a `reservoir` is solved for, without steps; leave it out, or train another model (`--model slice`)"
@@ -216,7 +229,6 @@ impl Settings {
             return refuse("train.average", format!("{average}; it is 0 (no average) or a share below 1, such as 0.999"));
         }
         let penalty = *t.penalty.get_or_insert(0.0);
-        let class_weights = *t.class_weights.get_or_insert(ClassWeights::None);
         let clip = *t.clip.get_or_insert(1.0);
         for (key, value) in [("train.weight_decay", decay), ("train.penalty", penalty), ("train.clip", clip)] {
             if !(value.is_finite() && value >= 0.0) {
@@ -226,6 +238,10 @@ impl Settings {
         let evaluate_every = at_least("train.evaluate_every", *t.evaluate_every.get_or_insert((steps / 30).max(1)), 1)?;
         let patience = *t.patience.get_or_insert(steps.div_ceil(2));
         let classes = matches!(task, Task::Classification { .. });
+        let class_weights = *t.class_weights.get_or_insert(ClassWeights::None);
+        if class_weights != ClassWeights::None && !classes {
+            return refuse("train.class_weights", "set, but numbers are predicted, not classes; leave it out");
+        }
         let loss = *t.loss.get_or_insert(if classes { LossName::CrossEntropy } else { LossName::Squared });
         if loss.is_of_classes() != classes {
             let of = if classes {
@@ -234,6 +250,14 @@ impl Settings {
                 "classes; of numbers there are `squared`, `absolute` and `huber`"
             };
             return refuse("train.loss", format!("of {of}"));
+        }
+        let threshold = Wanted::of(t, &data.targets)?;
+        let is_found = threshold.as_ref().is_some_and(|threshold| threshold.known().is_none());
+        if is_found && !closed && validation == 0.0 && config.data.parts.is_none() {
+            return refuse(
+                "train.threshold",
+                "found on cases that are held back, but none are; hold some back (`--set validation=0.2`), or give a number",
+            );
         }
         let known: &[&str] = match task {
             Task::Classification { .. } => &["loss", "accuracy", "balanced_accuracy", "auroc", "f1"],
@@ -251,8 +275,7 @@ impl Settings {
         }
         if closed {
             // There are no steps, so no keys of them.
-            let (metric, seed) = (t.metric.clone(), t.seed);
-            *t = TrainConfig { metric, seed, ..TrainConfig::default() };
+            *t = std::mem::take(t).without_steps();
         }
         let plan = Plan {
             optimizer: optimizer.optimizer(),
@@ -272,6 +295,7 @@ impl Settings {
         };
         Ok(Self {
             choice,
+            instead_for,
             task,
             split,
             by_time,
@@ -284,6 +308,7 @@ impl Settings {
             batch,
             loss,
             class_weights,
+            threshold,
             headline,
             decided: config,
         })
@@ -299,12 +324,12 @@ impl Settings {
 /// long enough.
 fn splits_by_time(data: &Dataset, task: &Task) -> bool {
     let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
-    if task.forecast().is_some() && usual_length(data) >= FORECAST_HORIZONS * ahead + FORECAST_ROWS {
+    if task.forecast().is_some() && data.groups.is_none() && usual_length(data) >= FORECAST_HORIZONS * ahead + FORECAST_ROWS {
         return true;
     }
     let enough = LONG_SERIES_ROWS.max(LONG_SERIES_HORIZONS * (ahead + 1));
     let long = data.cases.iter().map(ncde_data::Case::len).max().is_some_and(|longest| longest >= enough);
-    task.at() == At::Steps && data.cases.len() < MIN_SERIES_TO_HOLD_OUT && long
+    task.at() == At::Steps && data.groups.is_none() && data.cases.len() < MIN_SERIES_TO_HOLD_OUT && long
 }
 
 /// The median length.

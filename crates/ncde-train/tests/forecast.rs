@@ -5,7 +5,7 @@ use ncde_data::{Case, Clock, Dataset, Targets};
 use ncde_report::Metrics;
 use ncde_report::metrics::Forecast;
 use ncde_runtime::random::Stream;
-use ncde_runtime::{Forecast as Task, Model, Prediction};
+use ncde_runtime::{Forecast as Task, Forecasts, Model, Prediction};
 use ncde_train::{Config, Outcome, Run, TrainRequest, ignore, score};
 
 fn config(settings: &[&str]) -> Config {
@@ -23,6 +23,7 @@ fn dataset(channels: &[&str], cases: Vec<Case>) -> Dataset {
         cases,
         targets: Targets::None,
         vocabulary: None,
+        groups: None,
     }
 }
 
@@ -109,7 +110,7 @@ fn with_defaults_a_long_seasonal_series_with_trend_and_gaps_is_forecast_better_t
     let mut series = model.start(&[]).unwrap();
     let t = length - 25;
     model.push_all(&mut series, &data.cases[0].times[..=t], &data.cases[0].values[..2 * (t + 1)]).unwrap();
-    let Prediction::Values(values) = model.predict(&series).unwrap() else { panic!() };
+    let Prediction::Values(Forecasts { values, .. }) = model.predict(&series).unwrap() else { panic!() };
     assert_eq!(values.len(), 48);
     assert!((values[0] - data.cases[0].values[2 * (t + 1)]).abs() < 8.0 || data.cases[0].values[2 * (t + 1)].is_nan());
 }
@@ -268,7 +269,8 @@ fn naive_forecasts_are_what_they_say() {
     let baseline = ncde_runtime::Baseline { period: Some(3), means: vec![4.0], scales: vec![10.0] };
     let task = Task { from: Some(1), baseline: Some(baseline), ..Task::one(4) };
     // A forecast that is 1 too large.
-    let ahead = |t: usize| (1..=4).map(|k| values.get(t + k).copied().unwrap_or(0.0) + 1.0).collect();
+    let ahead =
+        |t: usize| Forecasts::from((1..=4).map(|k| values.get(t + k).copied().unwrap_or(0.0) + 1.0).collect::<Vec<f64>>());
     let said: Vec<Prediction> = (0..30).map(|t| Prediction::Values(ahead(t))).collect();
     let scored = score(&ncde_runtime::Task::Forecast(task), &data, &[said]);
     let own = metrics(scored.as_ref());

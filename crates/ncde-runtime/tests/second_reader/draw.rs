@@ -231,7 +231,7 @@ fn reservoir(dice: &mut Dice, width: usize) -> Value {
     json!({
         "layer": "reservoir", "horizon": 0.6 + 3.0 * dice.uniform(),
         "responses": {"order": dice.whole(1, 12), "spans": spans(dice, least), "delay": dice.uniform(), "families": families},
-        "summary": {"order": dice.whole(1, 12), "spans": spans(dice, usize::from(memories || moments)), "memories": memories, "moments": moments, "areas": dice.whole(0, width), "windows": dice.one_of(&[0, 5, 32])},
+        "summary": {"order": dice.whole(1, 12), "spans": spans(dice, usize::from(memories || moments)), "memories": memories, "moments": moments, "areas": dice.whole(0, width), "windows": dice.one_of(&[0, 5, 32]), "depth": dice.whole(0, 3)},
     })
 }
 

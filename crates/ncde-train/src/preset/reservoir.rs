@@ -7,6 +7,7 @@ use ncde_reservoir::{CUTS, Family, LANES, Pooling, Shape, SummaryShape};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Linear, Memory, Over, Pool, RandomFeatures, Reservoir, Standardise};
 
+use super::signature::usual_depth;
 use super::{Built, ClosedForm, Facts, Method, Preset};
 use crate::Error;
 use crate::config::{Keys, table};
@@ -144,7 +145,10 @@ impl Preset for ReservoirKeys {
         let fit = MAX_WINDOWS.min(MAX_INCREMENTS / facts.width().max(1)).min((horizon / gap) as usize);
         let windows = if fit < MIN_WINDOWS { 0 } else { 1 << fit.ilog2() };
         let areas = facts.width().min(MAX_AREAS);
-        let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas, windows };
+        // Words of two letters are areas already, and those of one channel are powers of its increment.
+        let has_words = facts.channels > 1 && usual_depth(facts.width()) > 2;
+        let depth = if has_words { usual_depth(facts.width()) } else { 0 };
+        let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas, windows, depth };
         let reservoir = Reservoir { horizon, responses, summary };
         let layers = vec![
             LayerSpec::Reservoir(reservoir.clone()),
