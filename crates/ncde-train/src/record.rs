@@ -7,7 +7,7 @@ use ncde_report::RunRecord;
 use ncde_report::record::{
     ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted, StopReason,
 };
-use ncde_runtime::{Forecasts, Model, Prediction, Task, Threshold};
+use ncde_runtime::{Forecasts, Intervals, Model, Prediction, Task, Threshold};
 
 use super::by_time::Long;
 use super::checkpoint::Progress;
@@ -37,14 +37,19 @@ impl Run {
         }
         let mut warnings: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
         warnings.extend(self.device.without_kernel().into_iter().map(|what| Warning::OnProcessor { what }.to_string()));
-        if let Task::Forecast(forecast) = &mut spec.task {
-            if forecast.intervals.is_none() {
-                match intervals(forecast, &validation.data, &validation.ranges) {
-                    Ok(intervals) => forecast.intervals = Some(intervals),
-                    Err(warning) => warnings.push(warning.to_string()),
+        if let Task::Forecast(forecast) = &mut spec.task
+            && forecast.intervals.is_none()
+        {
+            match intervals(forecast, &validation.data, &validation.ranges) {
+                Ok(intervals) => {
+                    // What was predicted had sizes of errors alone.
+                    let ranges = validation.ranges.iter_mut().chain(&mut test.ranges);
+                    ranges.flat_map(|range| &mut range.predictions).for_each(|prediction| widen(prediction, &intervals));
+                    forecast.intervals = Some(intervals);
                 }
-                save_spec(request.directory, &spec)?;
+                Err(warning) => warnings.push(warning.to_string()),
             }
+            save_spec(request.directory, &spec)?;
         }
         let task = &spec.task;
         let [trained, validated, tested] = self.series();
@@ -195,6 +200,13 @@ fn answers(task: &Task, part: &Part) -> Vec<Predicted> {
         Some(Predicted { id: case.id.clone(), truth, predicted, probabilities })
     });
     rows.take(RunRecord::MAX_PREDICTIONS).collect()
+}
+
+/// Makes a forecast of a model without intervals what it is with them.
+fn widen(prediction: &mut Prediction, intervals: &Intervals) {
+    if let Prediction::Values(forecasts) = prediction {
+        forecasts.widths.iter_mut().zip(intervals.widths.iter().flatten()).for_each(|(size, width)| *size *= width);
+    }
 }
 
 /// Sample forecasts are stored for at most so many series and channels, with so many observations before them.

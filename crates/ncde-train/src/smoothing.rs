@@ -111,7 +111,7 @@ fn is_season(changes: &[Vec<(usize, f64)>], within: usize, period: usize) -> boo
 fn of_calendar(step: f64) -> Vec<usize> {
     let whole = |seconds: f64| {
         let steps = seconds / step;
-        ((steps - steps.round()).abs() < 0.01 * steps).then(|| steps.round() as usize)
+        ((steps - steps.round()).abs() < 0.05).then(|| steps.round() as usize)
     };
     if step < 0.9 * DAY {
         [whole(DAY), whole(7.0 * DAY)].into_iter().flatten().collect()
