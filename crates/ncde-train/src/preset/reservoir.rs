@@ -42,7 +42,7 @@ table! {
         groups: usize,
         /// The order of the memory: how many numbers it keeps of a span, up to 12.
         order: usize,
-        /// What is remembered of a series that is predicted as a whole: `small`, a few kilobytes (the default), or `full`, a hundred and more, as each response also has its longest run, mean height and mean time above thresholds.
+        /// What is remembered of a series that is predicted as a whole: `full`, a hundred kilobytes and more, as each response has its longest run, mean height and mean time above thresholds (the default), or `small`, a few kilobytes, for streams of very many series.
         memory: MemoryName,
         /// How many random functions of memories there are, where every observation is predicted at; 600 by default.
         random: usize,
@@ -117,7 +117,7 @@ impl Preset for ReservoirKeys {
             let features = (NUMBERS / facts.lengths.len().clamp(1, 1000)).min(FEATURES);
             (features / (spans * FAMILIES * FULL.len() * CUTS * LANES)).clamp(2, 10)
         };
-        let pools = match self.memory.get_or_insert(MemoryName::Small) {
+        let pools = match self.memory.get_or_insert(MemoryName::Full) {
             MemoryName::Small => SMALL.to_vec(),
             MemoryName::Full => FULL.to_vec(),
         };
