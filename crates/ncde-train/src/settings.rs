@@ -30,7 +30,7 @@ const LONG_SERIES_ROWS: usize = 100;
 const LONG_SERIES_HORIZONS: usize = 8;
 /// Series of a forecast are split by time if the usual one has so many horizons, and so many observations more.
 const FORECAST_HORIZONS: usize = 3;
-const FORECAST_ROWS: usize = 8;
+const FORECAST_ROWS: usize = 20;
 
 /// What a run does.
 ///
@@ -152,8 +152,12 @@ impl Settings {
             false if by_time => closed,
             false => (closed && split.thesis().is_none()) || data.cases.len() < MIN_CASES_TO_VALIDATE,
         };
-        let validation = share("data.validation", *d.validation.get_or_insert(if whole { 0.0 } else { 0.15 }))?;
-        let test = share("data.test_share", *d.test_share.get_or_insert(0.15))?;
+        // Parts of a short series that is forecast hold a horizon and a half, if that leaves enough to train on.
+        let of_horizons =
+            task.forecast().map_or(0.0, |forecast| 1.5 * forecast.horizon as f64 / usual_length(data).max(1) as f64);
+        let usual_share = if by_time { (100.0 * of_horizons).round().clamp(15.0, 30.0) / 100.0 } else { 0.15 };
+        let validation = share("data.validation", *d.validation.get_or_insert(if whole { 0.0 } else { usual_share }))?;
+        let test = share("data.test_share", *d.test_share.get_or_insert(usual_share))?;
         if validation + test >= 1.0 {
             return refuse("data.validation", format!("{validation} and `test_share` {test} leave nothing to train on"));
         }

@@ -299,7 +299,7 @@ fn what_cannot_be_split_by_time_is_told() {
     assert!(message(&["split=time"], whole).contains("series as a whole have labels"));
     let short = dataset(&["x"], vec![drifting("a", 30, 3)]);
     assert!(
-        message(&["task=forecast", "horizon=20", "split=time"], short)
+        message(&["task=forecast", "horizon=20", "split=time", "validation=0.15", "test_share=0.15"], short)
             .contains("`data.horizon` is 20, but the training part of a series has at most 20")
     );
     // Without a test part there are no metrics of one.
