@@ -42,6 +42,6 @@ fn labels_that_are_blank_or_unknown_stop_no_prediction() {
 fn a_forecast_whose_last_horizons_no_case_reaches_has_a_report() {
     let rows: String = (0..120).map(|t| format!("{t},{}\n", (f64::from(t) / 3.0).sin())).collect();
     let folder = Folder::new().with("short.csv", format!("time,x\n{rows}"));
-    let run = folder.run("train --data short.csv --set task=forecast --set horizon=12 --set validation=0.3 --out run");
+    let run = folder.run("train --data short.csv --set task=forecast --set horizon=24 --set test_share=0.15 --out run");
     assert!(run.ok().stdout.contains("by horizon") && run.stdout.contains("n/a"), "{}", run.stdout);
 }

@@ -27,6 +27,7 @@ impl Dataset {
             cases: series.into_iter().enumerate().map(case).collect(),
             targets,
             vocabulary: None,
+            groups: None,
         }
     }
 

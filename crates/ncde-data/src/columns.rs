@@ -4,6 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Duplicates, TimeFormat};
 
+impl Columns {
+    /// The columns that name a case, of a file with columns of these names: a name with a comma in it is one column if there is one that is called so.
+    pub(crate) fn ids(&self, names: &[String]) -> Vec<String> {
+        match &self.id {
+            None => Vec::new(),
+            Some(id) if names.contains(id) => vec![id.clone()],
+            Some(ids) => ids.split(',').map(|id| id.trim().to_owned()).collect(),
+        }
+    }
+}
+
 /// Declares what can be said: the key in a configuration, the field, its type and its meaning.
 macro_rules! columns {
     ($($(#[doc = $doc:literal])* $key:literal => $field:ident: $type:ty,)*) => {
@@ -28,7 +39,7 @@ macro_rules! columns {
 }
 
 columns! {
-    /// The column (csv) or array (npz) with the name of a case; `none` if all rows of a csv file are one.
+    /// The column (csv) or array (npz) with the name of a case, or several columns (`site,device`); `none` if all rows of a csv file are one.
     "id_column" => id: String,
     /// The column (csv) or array (npz) with times; `none` if rows are to be counted.
     "time_column" => time: String,
@@ -36,6 +47,8 @@ columns! {
     "label_column" => label: String,
     /// The columns that are static covariates, a text column by its name or by those of its categories.
     "statics" => statics: Vec<String>,
+    /// The column that says which series belong together: they stay on one side of every split, and are left out together.
+    "group_column" => group: String,
     /// Columns that are not read.
     "ignore" => ignore: Vec<String>,
     /// All columns that are channels.

@@ -116,6 +116,8 @@ pub struct Dataset {
     pub targets: Targets,
     /// The tokens, if series are of tokens: then there is one channel, and its values are numbers `0, 1, ...` of entries here.
     pub vocabulary: Option<Vec<String>>,
+    /// What each case belongs to, if that is known: cases of one group are alike, so that what is said of new cases must not be judged by others of their group.
+    pub groups: Option<Vec<String>>,
 }
 
 impl Dataset {
@@ -128,6 +130,20 @@ impl Dataset {
             vocabulary: self.vocabulary.clone(),
             table: None,
         }
+    }
+
+    /// The group of each case as a number, from 0 in the order in which they come; `None` if groups are not known.
+    pub fn group_numbers(&self) -> Option<Vec<usize>> {
+        let mut numbers = std::collections::HashMap::new();
+        let groups = self.groups.as_ref()?.iter();
+        Some(
+            groups
+                .map(|group| {
+                    let next = numbers.len();
+                    *numbers.entry(group).or_insert(next)
+                })
+                .collect(),
+        )
     }
 
     /// Some of the cases, in this order, with their targets. Class names are kept, even of classes that no case has.
@@ -143,6 +159,7 @@ impl Dataset {
     ///     cases: vec![case("a", 1.0), case("b", 2.0)],
     ///     targets: Targets::Values { name: "y".into(), of: vec![10.0, 20.0] },
     ///     vocabulary: None,
+    ///     groups: None,
     /// };
     /// let one = all.subset(&[1]);
     /// assert_eq!(one.cases[0].values, [2.0]);
@@ -161,6 +178,7 @@ impl Dataset {
             cases: indices.iter().map(|&i| self.cases[i].clone()).collect(),
             targets: self.targets.subset(indices),
             vocabulary: self.vocabulary.clone(),
+            groups: self.groups.as_ref().map(|groups| indices.iter().map(|&i| groups[i].clone()).collect()),
         }
     }
 }
@@ -209,6 +227,7 @@ impl Dataset {
     ///     cases: vec![Case { id: "a".into(), times: vec![0.0, 0.5], values: vec![1.0, 2.0, f64::NAN, 4.0], statics: vec![] }],
     ///     targets: Targets::Values { name: "z".into(), of: vec![10.0] },
     ///     vocabulary: None,
+    ///     groups: None,
     /// };
     /// data.check()?;
     /// data.cases[0].values.pop();
@@ -228,6 +247,9 @@ impl Dataset {
         };
         if targets != self.cases.len() {
             return Err(Error::TargetCount { name: self.name.clone(), seen: targets, wanted: self.cases.len() });
+        }
+        if let Some(groups) = self.groups.as_ref().filter(|groups| groups.len() != self.cases.len()) {
+            return Err(Error::GroupCount { name: self.name.clone(), seen: groups.len(), wanted: self.cases.len() });
         }
         for (i, case) in self.cases.iter().enumerate() {
             if let Some(flaw) = self.flaw_of_case(case).or_else(|| self.targets.flaw(i, case.len())) {

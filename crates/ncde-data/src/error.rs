@@ -147,6 +147,9 @@ pub enum Error {
     /// A dataset with more or fewer targets than cases.
     #[error("`{name}` has {seen} targets, but {wanted} cases; give each case its target")]
     TargetCount { name: String, seen: usize, wanted: usize },
+    /// A dataset with more or fewer groups than cases.
+    #[error("`{name}` has {seen} groups, but {wanted} cases; give each case its group, or none a group")]
+    GroupCount { name: String, seen: usize, wanted: usize },
     /// A case whose parts do not fit together.
     #[error("case `{case}` of `{name}`: {flaw}")]
     Malformed { name: String, case: String, flaw: Flaw },

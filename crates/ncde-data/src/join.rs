@@ -36,6 +36,12 @@ impl Dataset {
         if let Some(vocabulary) = &self.vocabulary {
             other.translate(vocabulary)?;
         }
+        if self.groups.is_some() || other.groups.is_some() {
+            // A case without a group is one by itself.
+            let groups =
+                |data: &mut Self| data.groups.take().unwrap_or_else(|| data.cases.iter().map(|case| case.id.clone()).collect());
+            self.groups = Some([groups(&mut self), groups(&mut other)].concat());
+        }
         let mut taken: HashMap<String, usize> = self.cases.iter().map(|case| (case.id.clone(), 1)).collect();
         for mut case in other.cases {
             while let Some(count) = taken.get_mut(&case.id) {

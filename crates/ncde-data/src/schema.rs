@@ -70,6 +70,8 @@ pub enum Role {
     Time,
     /// What is to be predicted.
     Label,
+    /// Names what several series belong to; no input.
+    Group,
     /// A covariate of the whole series.
     Static,
     /// Observed again and again.
@@ -96,6 +98,7 @@ impl Role {
             Self::Id => ["id", "ids"],
             Self::Time => ["time", "times"],
             Self::Label => ["label", "labels"],
+            Self::Group => ["group", "groups"],
             Self::Static => ["static", "statics"],
             Self::Channel => ["channel", "channels"],
             Self::Token => ["tokens", "tokens"],
@@ -177,7 +180,7 @@ impl Column {
 
     /// What is seen of it beside its role, in words.
     pub fn detail(&self) -> String {
-        if matches!(self.role, Role::Ignored | Role::Id) {
+        if matches!(self.role, Role::Ignored | Role::Id | Role::Group) {
             return String::new();
         }
         match &self.cells {
@@ -209,7 +212,7 @@ impl fmt::Display for Layout {
     /// `patient_id -> id, timestamp -> time (ISO, UTC), sex -> static (category of 2), row -> ignored`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut kinds: Vec<(Role, String, Vec<&str>)> = Vec::new();
-        for role in [Role::Id, Role::Time, Role::Label, Role::Static, Role::Channel, Role::Token, Role::Ignored] {
+        for role in [Role::Id, Role::Group, Role::Time, Role::Label, Role::Static, Role::Channel, Role::Token, Role::Ignored] {
             for column in self.with(role) {
                 let detail = column.detail();
                 match kinds.iter_mut().find(|(other, also, _)| *other == role && *also == detail) {

@@ -18,6 +18,7 @@ fn data() -> Dataset {
         cases: vec![case("a", 3), case("b", 1)],
         targets: Targets::Classes { names: vec!["u".into(), "v".into()], of: vec![1, 0] },
         vocabulary: None,
+        groups: None,
     }
 }
 

@@ -88,6 +88,7 @@ fn dataset(kinds: &'static [Kind], most_statics: usize) -> impl Strategy<Value =
                     cases: cases.iter().enumerate().map(id).collect(),
                     targets,
                     vocabulary: None,
+                    groups: None,
                 }
             })
         })

@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
         let Prediction::Values(seen) = model.predict(&resumed)? else { return Err("a forecast has values".into()) };
         let size = expected.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-        let far = seen.iter().zip(expected).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs())) / size;
+        let far = seen.values.iter().zip(expected).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs())) / size;
         println!("{name}");
         println!("  saved after {} observations: {} bytes of text", series.observations(), text.len());
         println!("  {micros:.2} microseconds an observation, relative difference to the batch {far:.1e}");

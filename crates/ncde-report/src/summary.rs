@@ -1,7 +1,7 @@
 //! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
 
 use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent, shortened};
-use crate::metrics::{ClassScore, higher_is_better};
+use crate::metrics::{Classification, higher_is_better};
 use crate::record::StopReason;
 use crate::{Metrics, RunRecord};
 
@@ -82,7 +82,10 @@ impl RunRecord {
             }
             keys.push(Key { label, value: metric(name, value), note });
             if let Metrics::Classification(metrics) = metrics {
-                keys.extend(metrics.rarest().map(|(class, score)| self.rarest(class, &score, metrics.cases)));
+                let rare = metrics.rarest().map_or_else(Vec::new, |(class, _)| self.rarest(class, metrics));
+                // An accuracy that was not asked for stands behind what it hides.
+                let first = if self.metric.is_empty() { 0 } else { 1 };
+                keys.splice(first..first, rare);
             }
             let mut baseline = |title: &str, about: &str, other: Option<f64>| {
                 let Some(other) = other else { return };
@@ -107,6 +110,11 @@ impl RunRecord {
                 note: format!("at step {}", count(best.step)),
             });
         }
+        keys.extend(self.threshold.iter().map(|threshold| Key {
+            label: format!("threshold of `{}`", shortened(&threshold.class, LONGEST_NAME)),
+            value: number(threshold.at),
+            note: "the probability from which on it is predicted".into(),
+        }));
         let threads = counted(self.threads, "thread", "threads");
         keys.push(Key { label: "parameters".into(), value: count(self.model.parameters), note: self.model.detail.clone() });
         if self.stopped == StopReason::Solved {
@@ -125,15 +133,27 @@ impl RunRecord {
     }
 
     /// How well the rarest class is found, which an accuracy hardly shows.
-    fn rarest(&self, class: usize, score: &ClassScore, all: usize) -> Key {
+    fn rarest(&self, class: usize, metrics: &Classification) -> Vec<Key> {
+        let score = metrics.by_class()[class];
+        let name = shortened(&self.class(class), LONGEST_NAME);
         let cases = counted(score.cases as usize, "case", "cases");
-        let note = match (score.recall, score.precision) {
-            (None, _) => format!("none of {} is of this class", counted(all, "case", "cases")),
-            (Some(_), None) => format!("{cases} of {all}; never predicted"),
-            (Some(_), Some(precision)) => format!("{cases} of {all}; precision {}", percent(precision)),
+        let found = match score.recall {
+            None => format!("none of {} is of this class", counted(metrics.cases, "case", "cases")),
+            Some(_) => format!("{} of {cases} found, {} in all", count(score.found as usize), count(metrics.cases)),
         };
-        let value = score.recall.map_or(MISSING.into(), percent);
-        Key { label: format!("recall of `{}`", shortened(&self.class(class), LONGEST_NAME)), value, note }
+        let precision = metrics.average_precision.get(class).copied().flatten();
+        let precision = precision.map_or(String::new(), |precision| format!("; average precision {}", percent(precision)));
+        let predicted = match score.predicted {
+            0 => "never predicted".to_owned(),
+            predicted => {
+                format!("{} of {} right", count(score.found as usize), counted(predicted as usize, "prediction", "predictions"))
+            }
+        };
+        let share = |share: Option<f64>| share.map_or(MISSING.into(), percent);
+        vec![
+            Key { label: format!("recall of `{name}`"), value: share(score.recall), note: found },
+            Key { label: format!("precision of `{name}`"), value: share(score.precision), note: predicted + &precision },
+        ]
     }
 
     fn ending(&self) -> &'static str {

@@ -194,7 +194,31 @@ fn forecast(text: &mut String, metrics: &Forecast) {
     }
 }
 
-/// The matrix of counts, if it is narrow enough: columns have the names of classes where those fit, else their numbers.
+/// The fewest characters of a short name.
+const SHORTEST: usize = 4;
+
+/// Names in at most so many characters: the beginnings of their words, `walking_upstairs` as `wal_upst`. None if they would be too short, or two of them the same.
+fn short_names(names: &[String], most: usize) -> Option<Vec<String>> {
+    let short = |name: &String| -> String {
+        let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let each = (most + 1).saturating_sub(words.len()) / words.len().max(1);
+        let begin = |word: &&str, count: usize| word.chars().take(count).collect::<String>();
+        match &words[..] {
+            _ if name.chars().count() <= most => name.clone(),
+            [before @ .., last] if each > 0 => {
+                let mut text: String = before.iter().map(|word| begin(word, each) + "_").collect();
+                text += &begin(last, most - text.chars().count());
+                text
+            }
+            _ => name.chars().take(most).collect(),
+        }
+    };
+    let all: Vec<String> = names.iter().map(short).collect();
+    let is_distinct = (1..all.len()).all(|i| !all[..i].contains(&all[i]));
+    (most >= SHORTEST && is_distinct).then_some(all)
+}
+
+/// The matrix of counts, if it is narrow enough: columns have the names of classes where those fit, else short ones, else their numbers.
 fn confusion(text: &mut String, known: &[String], whose: &str, metrics: &Classification, width: usize) {
     let classes = metrics.confusion.len();
     if !(2..=CLASSES).contains(&classes) {
@@ -206,8 +230,16 @@ fn confusion(text: &mut String, known: &[String], whose: &str, metrics: &Classif
     let number = classes.to_string().len();
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let by_name: Vec<usize> = names.iter().map(|name| name.chars().count().max(digits) + 2).collect();
-    let is_named = longest + by_name.iter().sum::<usize>() <= width;
-    let columns = if is_named { by_name } else { vec![digits.max(number) + 2; classes] };
+    let each = (width.saturating_sub(longest) / classes).saturating_sub(2);
+    let titles = match longest + by_name.iter().sum::<usize>() <= width {
+        true => Some(names.clone()),
+        false => short_names(&names, each).filter(|_| each >= digits),
+    };
+    let is_named = titles.is_some();
+    let columns = match &titles {
+        Some(titles) => titles.iter().map(|title| title.chars().count().max(digits) + 2).collect(),
+        None => vec![digits.max(number) + 2; classes],
+    };
     let numbered = if is_named { 0 } else { number + 1 };
     let taken = columns.iter().sum::<usize>() + numbered;
     let Some(room) = width.checked_sub(taken).filter(|room| *room >= longest.min(6)) else { return };
@@ -216,8 +248,11 @@ fn confusion(text: &mut String, known: &[String], whose: &str, metrics: &Classif
     let words = format!("{whose} cases: a row for each true class, a column for each predicted one");
     text.push_str(&wrapped(&words, "", width));
     let _ = write!(text, "{:1$}", "", numbered + margin);
-    for (class, (name, &cell)) in names.iter().zip(&columns).enumerate() {
-        let _ = if is_named { write!(text, "{name:>cell$}") } else { write!(text, "{:>cell$}", class + 1) };
+    for (class, &cell) in columns.iter().enumerate() {
+        let _ = match &titles {
+            Some(titles) => write!(text, "{:>cell$}", titles[class]),
+            None => write!(text, "{:>cell$}", class + 1),
+        };
     }
     text.push('\n');
     for (class, (row, name)) in metrics.confusion.iter().zip(&names).enumerate() {
@@ -253,4 +288,19 @@ fn cut(line: &str, width: usize, glyphs: Glyphs) -> String {
     }
     let mark = if glyphs == Glyphs::Ascii { "~" } else { "…" };
     line.chars().take(width - 1).collect::<String>() + mark
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_names;
+
+    #[test]
+    fn names_become_short_or_stay_numbers() {
+        let names = ["walking_upstairs", "walking_downstairs", "lying"].map(String::from);
+        assert_eq!(short_names(&names, 8).unwrap(), ["wal_upst", "wal_down", "lying"]);
+        assert_eq!(short_names(&names, 4).unwrap(), ["w_up", "w_do", "lyin"]);
+        assert_eq!(short_names(&names, 3), None);
+        assert_eq!(short_names(&["movement one".into(), "movement other".into()], 6).unwrap(), ["mo_one", "mo_oth"]);
+        assert_eq!(short_names(&["movement1".into(), "movement2".into()], 6), None);
+    }
 }

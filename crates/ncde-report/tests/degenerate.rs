@@ -173,12 +173,18 @@ fn rare(found: usize) -> RunRecord {
 #[test]
 fn a_rare_class_is_in_the_headline() {
     for report in [terminal(&rare(0), 80, Glyphs::Ascii), markdown(&[rare(0)]), html(&[rare(0)])] {
-        for word in ["95.0 %", "recall of", "3 cases of 60; never predicted"] {
+        for word in
+            ["95.0 %", "recall of", "0 of 3 cases found, 60 in all", "precision of", "never predicted; average precision 5.0 %"]
+        {
             assert!(report.contains(word), "{word}: {report}");
         }
     }
     let found = terminal(&rare(2), 80, Glyphs::Ascii);
-    assert!(found.contains(" 66.7 %  3 cases of 60; precision 100.0 %"), "{found}");
+    for words in [" 66.7 %  2 of 3 cases found, 60 in all", "2 of 2 predictions right; average precision 68.3 %"] {
+        assert!(found.contains(words), "{found}");
+    }
+    let [recall, accuracy] = ["recall of", "accuracy"].map(|word| found.find(word).unwrap());
+    assert!(recall < accuracy, "{found}");
     // Classes of even size are in no headline.
     assert!(!terminal(&classifier(Made::default()), 80, Glyphs::Ascii).contains("recall of"));
 }

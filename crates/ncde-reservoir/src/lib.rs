@@ -19,6 +19,7 @@
 //! | [`responses`] | pooled responses: mixtures, memories and pools together |
 //! | [`summary`] | memories at the end of a series, moments and extremes of channels |
 //! | `windows` | increments over windows of the horizon |
+//! | `words` | the signature of the path so far |
 //! | [`ridge`] | the readout, and its exact leave-one-out error |
 //! | [`sums`] | the same from sums of products, for many rows of few features |
 //!
@@ -35,6 +36,7 @@ pub mod ridge;
 pub mod summary;
 pub mod sums;
 mod windows;
+mod words;
 
 pub use changes::{Changes, ChangesScratch};
 pub use fourier::{FourierScratch, SlidingFourier};

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! K = X X^T,   G = (K + lambda I)^-1,   alpha = G Y,   w = X^T alpha,   fitted = Y - lambda alpha
-//! left out:   (Y - prediction)_g = (G_gg - 1 1^T / (lambda n))^-1 alpha_g          columns of X and Y have mean 0, the constant is free
+//! left out:   c (Y - prediction)_g = (G_gg - c_g c_g^T / (lambda |c|^2))^-1 alpha_g          columns of X and Y have mean 0, the constant is free
 //! ```
 //!
-//! `g` is a set of rows that are left out together: one case, or all rows of one series.
+//! `g` is a set of rows that are left out together: one case, or all rows of one series. `c` is the square root of the weight of each row: rows of `X` and `Y` have weighted
+//! mean 0 and are multiplied with it; it is 1 where all rows count the same.
 
 use std::ops::Range;
 
@@ -67,14 +68,15 @@ pub struct Fit {
     pub alpha: Vec<f64>,
     /// The prediction of each case by a fit without it, `[n, outputs]`, relative to the mean of the targets.
     pub left_out: Vec<f64>,
-    /// The mean squared error of these predictions.
+    /// The mean squared error of these predictions, with the weights of rows.
     pub error: f64,
 }
 
-/// Fits targets `y`, `[n, outputs]` with columns of mean 0; none if the matrix is singular to rounding. The rows of a group are left out together; groups cover
-/// all rows in order.
-pub fn fit(k: &[f64], y: &[f64], groups: &[Range<usize>], lambda: f64) -> Option<Fit> {
+/// Fits targets `y`, `[n, outputs]`; none if the matrix is singular to rounding. The rows of a group are left out together; groups cover all rows in order. `roots` are the
+/// square roots of the weights of rows, with which rows and targets are multiplied.
+pub fn fit(k: &[f64], y: &[f64], groups: &[Range<usize>], roots: &[f64], lambda: f64) -> Option<Fit> {
     let n = groups.last().map_or(0, |group| group.end);
+    let total: f64 = roots.iter().map(|root| root * root).sum();
     let outputs = y.len() / n.max(1);
     let mut inverse = k.to_vec();
     (0..n).for_each(|i| inverse[i * n + i] += lambda);
@@ -86,8 +88,8 @@ pub fn fit(k: &[f64], y: &[f64], groups: &[Range<usize>], lambda: f64) -> Option
     let mut left_out = y.to_vec();
     let mut error = 0.0;
     for group in groups {
-        let size = group.len();
-        let mut block = vec![-1.0 / (lambda * n as f64); size * size];
+        let (size, own) = (group.len(), &roots[group.clone()]);
+        let mut block: Vec<f64> = own.iter().flat_map(|a| own.iter().map(move |b| -(a * b) / (lambda * total))).collect();
         for i in group.start..n {
             // Column j of the inverse begins at row j.
             let row = &lower(i)[group.start..group.end.min(i + 1)];
@@ -99,9 +101,12 @@ pub fn fit(k: &[f64], y: &[f64], groups: &[Range<usize>], lambda: f64) -> Option
         }
         let residuals = solve_small(block, &alpha[group.start * outputs..group.end * outputs], size)?;
         error += residuals.iter().map(|r| r * r).sum::<f64>();
-        left_out[group.start * outputs..group.end * outputs].iter_mut().zip(&residuals).for_each(|(y, r)| *y -= r);
+        let rows = left_out[group.start * outputs..group.end * outputs].chunks_exact_mut(outputs.max(1));
+        for ((row, residuals), root) in rows.zip(residuals.chunks_exact(outputs.max(1))).zip(own) {
+            row.iter_mut().zip(residuals).for_each(|(y, r)| *y = (*y - r) / root);
+        }
     }
-    error /= (n * outputs).max(1) as f64;
+    error /= if total > 0.0 { total * outputs as f64 } else { 1.0 };
     error.is_finite().then_some(Fit { alpha, left_out, error })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! features = ( m of each channel and span, x;  mean m of the longest span,  mean x,  deviation of x,  sum |dx| / W,  max x,  min x,  time since the start;
-//!              x - x_0,  A_ij for i < j;  increments over windows of the horizon )          A_ij <- rho A_ij + ((x_i - x_0i) dx_j - (x_j - x_0j) dx_i) / 2
+//!              x - x_0,  A_ij for i < j;  increments over windows of the horizon;  words of the signature )          A_ij <- rho A_ij + ((x_i - x_0i) dx_j - (x_j - x_0j) dx_i) / 2
 //! ```
 //!
 //! Increments and signed areas are the log-signature of depth 2 of the path so far.
@@ -15,7 +15,7 @@ use crate::legendre::Legendre;
 use crate::memory::{CHUNK, MemoryScratch, padded};
 use crate::pool::{RowWeight, row_weight};
 use crate::responses::Rows;
-use crate::windows;
+use crate::{windows, words};
 
 /// The memories and the features of a summary. Times are in units of the horizon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,17 +35,26 @@ pub struct SummaryShape {
     /// The number of windows of the horizon whose increments are features; 0 for none.
     #[serde(default)]
     pub windows: usize,
+    /// The depth of the signature whose words are features; 0 for none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(depth: &usize) -> bool {
+    *depth == 0
 }
 
 impl SummaryShape {
-    /// The numbers of features of memories, of moments, of areas and of windows.
-    pub fn features(&self, channels: usize) -> [usize; 4] {
+    /// The numbers of features of memories, of moments, of areas, of windows and of words.
+    pub fn features(&self, channels: usize) -> [usize; 5] {
         let memories = self.order * channels;
         [
             if self.memories { self.spans.len() * memories + channels } else { 0 },
             if self.moments { memories + 5 * channels + 1 } else { 0 },
             self.areas + pairs(self.areas),
             windows::features(self.windows) * channels,
+            words::count(channels, self.depth),
         ]
     }
 }
@@ -67,6 +76,7 @@ pub struct Summary {
 #[derive(Debug, Clone, Default)]
 pub struct SummaryScratch {
     memory: MemoryScratch,
+    moved: Vec<f32>,
 }
 
 /// Moments: mean, sum of squares about it, variation, maximum, minimum, the last value.
@@ -83,18 +93,19 @@ impl Summary {
         (self.legendre.order() + 1) * self.channels
     }
 
-    /// The size of the state of a series: the time since the start and the weight of all rows, memories, their mean, moments, areas, increments.
+    /// The size of the state of a series: the time since the start and the weight of all rows, memories, their mean, moments, areas, increments, words.
     pub fn state(&self) -> usize {
         if self.is_empty() {
             return 0;
         }
         let areas = self.shape.areas + pairs(self.shape.areas);
-        2 + (self.shape.spans.len() + 1) * self.size() + MOMENTS * self.channels + areas + self.shape.windows * self.channels
+        let others = areas + self.shape.windows * self.channels + words::count(self.channels, self.shape.depth);
+        2 + (self.shape.spans.len() + 1) * self.size() + MOMENTS * self.channels + others
     }
 
     /// Whether there are no features, so that no state is needed.
     fn is_empty(&self) -> bool {
-        self.shape.features(self.channels) == [0; 4]
+        self.shape.features(self.channels) == [0; 5]
     }
 
     /// Updates the state with a few rows.
@@ -117,6 +128,7 @@ impl Summary {
             let (moments, areas) = rest.split_at_mut(MOMENTS * c);
             let (origin, areas) = areas.split_at_mut(self.shape.areas);
             let (areas, increments) = areas.split_at_mut(pairs(self.shape.areas));
+            let (increments, words) = increments.split_at_mut(self.shape.windows * c);
             for k in from..to {
                 let row = &rows.values[k * c..(k + 1) * c];
                 let first = rows.first && k == 0;
@@ -145,6 +157,11 @@ impl Summary {
                     let passed = [rows.since[k] - rows.gaps[k], rows.since[k]];
                     windows::add(increments, self.shape.windows, passed, (0..c).map(|i| row[i] - last(i)));
                 }
+                if self.shape.depth > 0 {
+                    scratch.moved.clear();
+                    scratch.moved.extend((0..c).map(|i| row[i] - last(i)));
+                    words::push(words, &scratch.moved, self.shape.depth, fade);
+                }
                 // Without spans there are no memories, and their mean stays 0.
                 let after = if self.shape.spans.is_empty() { 0..0 } else { (k - from + 1) * wide..(k - from + 2) * wide };
                 let memory = scratch.memory.memories[after].chunks_exact(padded(c).max(1)).flat_map(|row| &row[..c]);
@@ -170,7 +187,7 @@ impl Summary {
         }
     }
 
-    /// Appends the features of a series to `out`: memories, moments, areas, windows.
+    /// Appends the features of a series to `out`: memories, moments, areas, windows, words.
     pub fn read(&self, state: &[f32], out: &mut Vec<f32>) {
         if self.is_empty() {
             return;
@@ -201,6 +218,8 @@ impl Summary {
         out.extend(origin.iter().zip(moments.chunks_exact(MOMENTS)).map(|(origin, channel)| channel[MOMENTS - 1] - origin));
         let (areas, increments) = areas.split_at(pairs(self.shape.areas));
         out.extend(areas);
+        let (increments, words) = increments.split_at(self.shape.windows * c);
         windows::read(increments, self.shape.windows, out);
+        out.extend(words);
     }
 }

@@ -5,7 +5,7 @@
 //! sum |Y - X w - b|^2   over other rows, from their sums alone
 //! ```
 //!
-//! Sums of parts of the rows can be added and subtracted, so that cross-validation does not read the rows again.
+//! A row with a weight counts as so many rows. Sums of parts of the rows can be added and subtracted, so that cross-validation does not read the rows again.
 
 use ncde_simd::{Number, kernel};
 
@@ -39,22 +39,23 @@ impl Sums {
         Self { features, outputs, rows: 0.0, sums: vec![0.0; width], products: vec![0.0; width * width] }
     }
 
-    /// Adds rows, `[rows, features + outputs]`.
-    pub fn add(&mut self, rows: &[f32]) {
+    /// Adds rows, `[rows, features + outputs]`, each with its weight.
+    pub fn add(&mut self, rows: &[f32], weights: &[f64]) {
         let width = self.sums.len();
         let count = rows.len() / width.max(1);
         let mut columns = vec![0.0_f32; count * width];
-        for (t, row) in rows.chunks_exact(width.max(1)).enumerate() {
-            row.iter().enumerate().for_each(|(i, &x)| columns[i * count + t] = x);
+        for (t, (row, weight)) in rows.chunks_exact(width.max(1)).zip(weights).enumerate() {
+            let root = weight.sqrt();
+            row.iter().enumerate().for_each(|(i, &x)| columns[i * count + t] = (root * f64::from(x)) as f32);
         }
-        self.rows += count as f64;
-        for (sum, column) in self.sums.iter_mut().zip(columns.chunks_exact(count.max(1))) {
-            *sum += column.iter().map(|&x| f64::from(x)).sum::<f64>();
+        self.rows += weights.iter().sum::<f64>();
+        for (i, sum) in self.sums.iter_mut().enumerate() {
+            *sum += rows.iter().skip(i).step_by(width).zip(weights).map(|(&x, weight)| weight * f64::from(x)).sum::<f64>();
         }
         self.products.iter_mut().zip(products(&columns, width)).for_each(|(sum, product)| *sum += product);
     }
 
-    /// The number of rows.
+    /// The number of rows, with their weights.
     pub fn rows(&self) -> f64 {
         self.rows
     }

@@ -87,7 +87,7 @@ fn the_smallest_gaps_let_nothing_grow() {
 #[test]
 fn a_run_of_many_horizons_is_forgotten_in_a_few() {
     let mut reservoir = Reservoir::new(1, 1, &[0.01], 3);
-    reservoir.summary = SummaryShape { order: 1, spans: vec![], memories: false, moments: false, areas: 0, windows: 0 };
+    reservoir.summary = SummaryShape { order: 1, spans: vec![], memories: false, moments: false, areas: 0, windows: 0, depth: 0 };
     reservoir.shape.families = vec![Family { groups: 1, pools: POOLS.to_vec() }];
     (reservoir.mix, reservoir.taps, reservoir.cuts) = (vec![1.0], [vec![0.0; 16], vec![1.0; 16]].concat(), vec![0.5; 64]);
     // Above the threshold for fifty horizons, then below.
@@ -119,8 +119,10 @@ fn a_constant_has_no_deviation() {
 /// Signed areas of a closed loop are its area, whichever point it starts at; they fade beyond the horizon.
 #[test]
 fn areas_are_those_of_the_path() {
-    let summary =
-        Summary::new(SummaryShape { order: 1, spans: vec![], memories: false, moments: false, areas: 2, windows: 0 }, 2);
+    let summary = Summary::new(
+        SummaryShape { order: 1, spans: vec![], memories: false, moments: false, areas: 2, windows: 0, depth: 0 },
+        2,
+    );
     let square = [[3.0_f32, 1.0], [5.0, 1.0], [5.0, 4.0], [3.0, 4.0], [3.0, 1.0]];
     let read = |path: &[[f32; 2]], gap: f64| {
         let gaps: Vec<f64> = (0..path.len()).map(|i| if i == 0 { 0.0 } else { gap }).collect();

@@ -13,9 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
+use crate::forecast::Forecasts;
 use crate::layer::{Ended, Row, Size, StateMemory, StepChain};
 use crate::prepare::Track;
+use crate::smoothing::Smoothing;
 use crate::spec::{ModelSpec, Task};
+use crate::threshold::largest;
 use crate::weights::{NamedWeight, WEIGHTS, Weights};
 use crate::{Beyond, Error};
 
@@ -35,6 +38,8 @@ struct Parts {
     weights: Vec<NamedWeight>,
     /// How many numbers layers remember of a series.
     memory: Size,
+    /// How many numbers the smoothing of forecasts remembers.
+    smoothed: usize,
     /// How many numbers come out of the last layer.
     outputs: usize,
     /// Layers with working memory, for as many threads as have computed at once. Each thread has a slot of its own, so that locks are free.
@@ -95,8 +100,8 @@ pub enum Prediction {
     },
     /// A number.
     Value(f64),
-    /// Forecasts, `[horizons, channels]`.
-    Values(Vec<f64>),
+    /// Forecasts.
+    Values(Forecasts),
 }
 
 impl Model {
@@ -170,6 +175,7 @@ impl Model {
         let parts = Parts {
             weights: all,
             memory: chain.memory(),
+            smoothed: spec.track().smoothed.len(),
             outputs: spec.members() * spec.task.outputs(spec.channels.len()),
             workers: (0..SLOTS).map(|_| Mutex::new(None)).collect(),
             spec,
@@ -204,7 +210,7 @@ impl Model {
     /// If there are more or fewer than the model has.
     pub fn start(&self, statics: &[f64]) -> Result<Series, Error> {
         Ok(Series {
-            track: self.spec().preparation.start(),
+            track: self.spec().track(),
             statics: self.spec().preparation.statics(statics)?,
             memory: StateMemory::new(self.parts.memory),
             open: None,
@@ -269,7 +275,7 @@ impl Model {
             if worker.chain.may_pass() {
                 let (mut knots, mut clocks) = (Vec::new(), Vec::new());
                 for (i, &time) in before.iter().enumerate() {
-                    preparation.push(&mut after.track, time, row(i))?;
+                    self.spec().follow(&mut after.track, time, row(i))?;
                     knots.extend_from_slice(&after.track.knot);
                     clocks.push(preparation.clock(&after.track));
                 }
@@ -329,6 +335,7 @@ impl Model {
         let sizes = [
             ("channels", series.track.knot.len(), spec.preparation.width()),
             ("static covariates", series.statics.len(), spec.statics.len()),
+            ("numbers of smoothing", series.track.smoothed.len(), self.parts.smoothed),
             ("numbers remembered", series.memory.wide.len(), memory.wide),
             ("numbers remembered in single precision", series.memory.narrow.len(), memory.narrow),
             ("outputs", if came_out { series.outputs.len() } else { *outputs }, *outputs),
@@ -391,7 +398,7 @@ impl Parts {
 
     fn worker(&self, chain: StepChain) -> Worker {
         let (state, closed) = (StateMemory::new(self.memory), StateMemory::new(self.memory));
-        Worker { chain, state, closed, track: self.spec.preparation.start() }
+        Worker { chain, state, closed, track: self.spec.track() }
     }
 }
 
@@ -406,7 +413,7 @@ impl Worker {
     /// Where a series would stand after an observation: `track` and `state`.
     fn advance(&mut self, spec: &ModelSpec, series: &Series, time: f64, values: &[f64]) -> Result<Ended, Error> {
         self.track.copy_from(&series.track);
-        spec.preparation.push(&mut self.track, time, values)?;
+        spec.follow(&mut self.track, time, values)?;
         self.state.copy_from(&series.memory);
         let row = Row { time: spec.preparation.clock(&self.track), values: &self.track.knot, statics: &series.statics };
         let ended = self.chain.push(0, self.state.share(), row)?;
@@ -447,16 +454,38 @@ fn finite(values: &[f64]) -> Result<(), Error> {
 }
 
 impl ModelSpec {
+    /// A series without observations.
+    pub fn track(&self) -> Track {
+        let smoothing = self.task.forecast().and_then(|forecast| forecast.smoothing.as_ref());
+        Track { smoothed: smoothing.map_or_else(Vec::new, Smoothing::start), ..self.preparation.start() }
+    }
+
+    /// Takes an observation into a track: its knot, and the smoothing of a forecast.
+    ///
+    /// # Errors
+    /// As for [`Preparation::push`](crate::Preparation::push); nothing has changed then.
+    pub fn follow(&self, track: &mut Track, time: f64, values: &[f64]) -> Result<(), Error> {
+        let before = (track.observations > 0).then_some(track.time);
+        self.preparation.push(track, time, values)?;
+        if let Some(forecast) = self.task.forecast() {
+            forecast.follow(track, before, values);
+        }
+        Ok(())
+    }
+
     /// From the outputs of the last layer to the prediction for a series that stands there.
     pub fn prediction(&self, outputs: &[f64], track: &Track) -> Prediction {
         let members = self.members().max(1);
         let by_member = outputs.chunks_exact((outputs.len() / members).max(1));
         match &self.task {
-            Task::Classification { .. } => {
+            Task::Classification { classes, .. } => {
                 let probabilities = mean_of_members(by_member.map(softmax));
                 // Of one member the outputs decide: probabilities may round to the same.
                 let scores = if members == 1 { outputs } else { &probabilities };
-                let class = (0..scores.len()).fold(0, |best, i| if scores[i] > scores[best] { i } else { best });
+                let class = match &self.threshold {
+                    Some(threshold) => threshold.class_of(classes, &probabilities, scores),
+                    None => largest(scores.iter().enumerate()),
+                };
                 Prediction::Class { class, probabilities }
             }
             Task::Regression { scaling, .. } => {

@@ -78,6 +78,9 @@ pub struct Track {
     pub time: f64,
     /// The last knot.
     pub knot: Vec<f64>,
+    /// What is remembered for the smoothing of forecasts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub smoothed: Vec<f64>,
 }
 
 impl Track {
@@ -85,11 +88,12 @@ impl Track {
     pub(crate) fn copy_from(&mut self, other: &Self) {
         (self.observations, self.start, self.time) = (other.observations, other.start, other.time);
         self.knot.clone_from(&other.knot);
+        self.smoothed.clone_from(&other.smoothed);
     }
 
     /// Whether its times and its knot are numbers.
     pub(crate) fn is_finite(&self) -> bool {
-        self.start.is_finite() && self.time.is_finite() && self.knot.iter().all(|x| x.is_finite())
+        self.start.is_finite() && self.time.is_finite() && self.knot.iter().chain(&self.smoothed).all(|x| x.is_finite())
     }
 }
 
@@ -102,7 +106,7 @@ impl Preparation {
 
     /// A series without observations.
     pub fn start(&self) -> Track {
-        Track { observations: 0, start: 0.0, time: 0.0, knot: vec![0.0; self.width()] }
+        Track { observations: 0, start: 0.0, time: 0.0, knot: vec![0.0; self.width()], smoothed: Vec::new() }
     }
 
     /// The time since the first observation, in the unit of the model: that of the channel of time, where there is one.

@@ -8,6 +8,7 @@ use crate::budget::Budget;
 use crate::forecast::Forecast;
 use crate::layer::{LayerSpec, Resolved, Rows, Signal, StepChain, Weight};
 use crate::prepare::{Missing, Preparation, Scaling};
+use crate::threshold::Threshold;
 use crate::weights::Weights;
 use crate::{Error, Extent};
 
@@ -38,6 +39,9 @@ pub struct ModelSpec {
     pub schema: Option<serde_json::Value>,
     /// What is predicted.
     pub task: Task,
+    /// From which probability on a class is predicted; the likeliest is without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Threshold>,
     /// How far training went; not known of a model without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trained: Option<Extent>,
@@ -148,6 +152,7 @@ impl ModelSpec {
             vocabulary: None,
             schema: None,
             task,
+            threshold: None,
             trained: None,
             preparation: Preparation { channels: scalings, statics: Vec::new(), time: None, missing: Missing::Refuse {} },
             layers,
@@ -239,6 +244,9 @@ impl ModelSpec {
                 None => (&none, None),
             },
         };
+        if let Some(problem) = self.threshold.as_ref().and_then(|threshold| threshold.problem(classes)) {
+            return corrupt(problem);
+        }
         let preparation = &self.preparation;
         let mut scalings = preparation.channels.iter().chain(&preparation.statics).chain(&preparation.time).chain(target);
         if let Some(scaling) = scalings.find(|scaling| !(scaling.shift.is_finite() && scaling.factor.is_normal())) {

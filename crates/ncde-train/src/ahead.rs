@@ -1,11 +1,12 @@
 //! The targets of forecasts. They are computed on demand, as there are `horizons` times as many of them as values.
 //!
 //! ```text
-//! target_{t,k,c} = s_c(x_{slot t + k, c}) - base,     base = 0, or if outputs are relative the last known s_c(x_{., c}) up to t
+//! target_{t,k,c} = s_c(x_{slot t + k, c}) - base,     base = 0, or if outputs are relative the last known s_c(x_{., c}) up to t,
+//!                                                     or s_c of what smoothing forecasts after t
 //! ```
 
 use ncde_data::Case;
-use ncde_runtime::{Forecast, Preparation};
+use ncde_runtime::{Forecast, ModelSpec, Track};
 
 use super::slots::Slots;
 
@@ -20,10 +21,35 @@ pub(super) struct Ahead {
     known: Vec<[u32; 2]>,
 }
 
+/// What outputs are added to, from one observation of a case to a later one.
+pub(super) struct Bases<'a> {
+    spec: &'a ModelSpec,
+    case: &'a Case,
+    track: Track,
+}
+
+impl<'a> Bases<'a> {
+    pub(super) fn new(spec: &'a ModelSpec, case: &'a Case) -> Self {
+        Self { spec, case, track: spec.track() }
+    }
+
+    /// What smoothing forecasts after an observation that is not before the last one asked for, scaled: `[horizons, channels]`.
+    pub(super) fn at(&mut self, t: usize) -> Option<Vec<f32>> {
+        let (forecast, scalings) = (self.spec.task.forecast()?, &self.spec.preparation.channels);
+        forecast.smoothing.as_ref()?;
+        for i in self.track.observations..=t {
+            // What cannot be taken is refused where the rows of the case are computed.
+            self.spec.follow(&mut self.track, self.case.times[i], self.case.row(i, scalings.len())).ok()?;
+        }
+        let base = forecast.base(&self.track)?;
+        Some(base.iter().zip(scalings.iter().cycle()).map(|([x, _], scaling)| scaling.apply(*x) as f32).collect())
+    }
+}
+
 const NONE: u32 = u32::MAX;
 
 impl Ahead {
-    pub(super) fn new(case: &Case, forecast: &Forecast, preparation: &Preparation) -> Self {
+    pub(super) fn new(case: &Case, forecast: &Forecast, preparation: &ncde_runtime::Preparation) -> Self {
         let channels = preparation.channels.len();
         let scaled = |(i, &x): (usize, &f64)| preparation.channels[i % channels].apply(x) as f32;
         let values: Vec<f32> = case.values.iter().enumerate().map(scaled).collect();
@@ -43,19 +69,19 @@ impl Ahead {
         Self { slots: Slots::new(&case.times, forecast), channels, values, known }
     }
 
-    /// The targets at an observation, `[horizons, channels]`; NaN where a value is missing. With `fill_gaps`, values between two known ones are interpolated linearly.
-    pub(super) fn targets(&self, t: usize, forecast: &Forecast, fill_gaps: bool) -> Vec<f32> {
+    /// The targets at an observation, `[horizons, channels]`, less the `smoothed`; NaN where a value is missing. With `fill_gaps`, values between two known ones are interpolated linearly.
+    pub(super) fn targets(&self, t: usize, forecast: &Forecast, smoothed: Option<&[f32]>, fill_gaps: bool) -> Vec<f32> {
         let slot = self.slots.slot(t);
         let base: Vec<f32> = (0..self.channels)
             .map(|c| if forecast.relative { self.known(t, c, BEFORE).map_or(0.0, |(_, x)| x) } else { 0.0 })
             .collect();
         let mut all = Vec::with_capacity(forecast.outputs(self.channels));
-        for k in forecast.horizons() {
+        for (i, k) in forecast.horizons().enumerate() {
             let observation = self.slots.find(slot + k);
             all.extend((0..self.channels).map(|c| {
                 let seen = observation.map_or(f32::NAN, |j| self.values[j * self.channels + c]);
                 let value = if fill_gaps && seen.is_nan() { self.between(t, slot + k, c) } else { seen };
-                value - base[c]
+                value - smoothed.map_or(base[c], |smoothed| smoothed[i * self.channels + c])
             }));
         }
         all
@@ -83,7 +109,7 @@ const AFTER: usize = 1;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncde_runtime::{Missing, Scaling};
+    use ncde_runtime::{Missing, Preparation, Scaling};
 
     #[test]
     fn targets_are_later_values_and_gaps_are_bridged_if_asked() {
@@ -96,7 +122,8 @@ mod tests {
             time: None,
             missing: Missing::Forward {},
         };
-        let of = |forecast: &Forecast, t, fill_gaps| Ahead::new(&case, forecast, &preparation).targets(t, forecast, fill_gaps);
+        let of =
+            |forecast: &Forecast, t, fill_gaps| Ahead::new(&case, forecast, &preparation).targets(t, forecast, None, fill_gaps);
         let text = |values: Vec<f32>| format!("{values:?}");
         let counted = Forecast { from: Some(1), ..Forecast::one(3) };
         assert_eq!(text(of(&counted, 0, false)), "[4.0, NaN, 8.0]");

@@ -13,7 +13,7 @@ use ncde_runtime::{At, Prediction, Task, softmax};
 use ncde_signature::{Paths, Signature};
 
 use super::preset::usual_depth;
-use super::reservoir::{best_penalty, temperature};
+use super::reservoir::{HeldOut, best_penalty};
 use super::score::{PredictedRange, score, score_ranges};
 use super::{Error, Run};
 
@@ -85,7 +85,7 @@ impl Run {
 
     /// The predictions of the linear model for these cases; none where it would take long, or makes no sense.
     fn linear(&self, part: &Dataset) -> Result<Option<Vec<Vec<Prediction>>>, Error> {
-        let train: Vec<usize> = self.parts.train.iter().copied().filter(|&i| self.target(i).is_some()).collect();
+        let train: Vec<usize> = self.train_by_group().into_iter().filter(|&i| self.target(i).is_some()).collect();
         let width = self.spec.preparation.width() + usize::from(self.spec.preparation.time.is_none());
         let depth = usual_depth(width);
         let observations: usize = train.iter().map(|&i| &self.data.cases[i]).chain(&part.cases).map(Case::len).sum();
@@ -106,9 +106,19 @@ impl Run {
         let (n, outputs) = (rows.len(), targets[0].len());
         let means: Vec<f64> = (0..outputs).map(|o| targets.iter().map(|row| row[o]).sum::<f64>() / n as f64).collect();
         let centred: Vec<f64> = targets.iter().flat_map(|row| row.iter().zip(&means).map(|(y, mean)| y - mean)).collect();
-        let groups: Vec<_> = (0..n).map(|i| i..i + 1).collect();
-        let Some((_, fit)) = best_penalty(&products(&rows.concat(), n), &centred, &groups) else { return Ok(None) };
-        let tau = if outputs > 1 { temperature(&fit.left_out, &centred, &means) } else { 1.0 };
+        let roots = vec![1.0; n];
+        let groups = train.chunk_by(|&a, &b| self.group(a) == self.group(b)).scan(0, |start, group| {
+            let from = *start;
+            *start += group.len();
+            Some(from..*start)
+        });
+        let groups: Vec<_> = groups.collect();
+        let Some((_, fit)) = best_penalty(&products(&rows.concat(), n), &centred, &groups, &roots) else { return Ok(None) };
+        let tau = if outputs > 1 {
+            HeldOut { scores: &fit.left_out, targets: &centred, means: &means, roots: &roots }.temperature()
+        } else {
+            1.0
+        };
         let predict = |row: &Vec<f32>| {
             let mut scores = means.clone();
             for (own, alpha) in rows.iter().zip(fit.alpha.chunks_exact(outputs)) {

@@ -100,14 +100,14 @@ fn said<'a>(
     outputs: impl Iterator<Item = &'a [f64]>,
 ) -> Result<Vec<Prediction>, Error> {
     let channels = spec.preparation.channels.len();
-    let (mut track, mut next, mut all) = (spec.preparation.start(), 0, Vec::with_capacity(at.len()));
+    let (mut track, mut next, mut all) = (spec.track(), 0, Vec::with_capacity(at.len()));
     for (&t, own) in at.iter().zip(outputs) {
         if !own.iter().all(|y| y.is_finite()) {
             break;
         }
         for i in next..=t {
             let named = |source| Error::Case { id: case.id.clone(), source };
-            spec.preparation.push(&mut track, case.times[i], case.row(i, channels)).map_err(named)?;
+            spec.follow(&mut track, case.times[i], case.row(i, channels)).map_err(named)?;
         }
         next = t + 1;
         all.push(spec.prediction(own, &track));

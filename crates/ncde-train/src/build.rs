@@ -16,6 +16,7 @@ use super::goal::{Goal, labelled};
 use super::preset::{self, Clock, Facts, Resolved};
 use super::settings::{Settings, at_least, fit_target, refuse};
 use super::split::Parts;
+use super::threshold::Wanted;
 use super::warning::{self, Warning};
 use super::{Device, Error, Run, fingerprint, fit};
 
@@ -78,23 +79,25 @@ impl Prepared {
                 (data, removed, trained)
             }
         };
-        let (mut task, grid) = (settings.task.clone(), settings.decided.data.grid);
+        let (mut task, of_data) = (settings.task.clone(), &settings.decided.data);
         let extent = |data: &Dataset, train: &[usize]| {
             let series = train.iter().map(|&i| (&data.cases[i].times[..], &data.cases[i].values[..]));
             Extent::of(data.channels.len(), series)
         };
         let (data, parts, learned, long, stretch, seen) = if settings.by_time {
             let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
-            let long = Long::new(data, trained, [settings.split.validation, settings.split.test], ahead);
+            // Stretches have targets behind their end. The training part of a closed form has none beyond its own.
+            let gap = if settings.is_closed_form() { 0 } else { ahead };
+            let long = Long::new(data, trained, [settings.split.validation, settings.split.test], gap);
             let whole = long.whole();
-            fit_target(&mut task, &whole.data, &whole.parts.train, grid);
+            fit_target(&mut task, &whole.data, &whole.parts.train, of_data);
             let seen = extent(&whole.data, &whole.parts.train);
             let stretch = at_least("data.stretch", settings.decided.data.stretch.unwrap_or_else(|| usual_stretch(&task)), 2)?;
             let pieces = if settings.is_closed_form() { whole } else { long.stretches(stretch, ahead) };
             (pieces.data, pieces.parts, pieces.learned, Some(long), Some(stretch), seen)
         } else {
             let parts = parts(&settings, &data, trained)?;
-            fit_target(&mut task, &data, &parts.train, grid);
+            fit_target(&mut task, &data, &parts.train, of_data);
             let learned = data.cases.iter().map(|case| 0..case.len()).collect();
             let seen = extent(&data, &parts.train);
             (data, parts, learned, None, None, seen)
@@ -123,6 +126,7 @@ impl Prepared {
         ModelSpec {
             statics: self.data.statics.clone(),
             vocabulary: self.data.vocabulary.clone(),
+            threshold: self.settings.threshold.as_ref().and_then(Wanted::known),
             trained: Some(self.seen.clone()),
             preparation: self.preparation.clone(),
             ..ModelSpec::new(&self.data.channels, self.task.clone(), Vec::new())
@@ -165,6 +169,7 @@ impl Prepared {
         let decided = settings.decided.clone();
         let config = Config { data: DataConfig { stretch, ..decided.data }, model, ..decided };
         Ok(Run {
+            groups: data.group_numbers(),
             settings,
             config,
             method,
@@ -191,7 +196,10 @@ fn parts(settings: &Settings, data: &Dataset, trained: usize) -> Result<Parts, E
     };
     let mut parts = match &settings.decided.data.parts {
         Some(path) => super::parts::read(path, settings.plan.seed, &data.cases)?,
-        None => settings.split.parts(trained, classes),
+        None => match data.group_numbers() {
+            Some(groups) => settings.split.parts_of_groups(&groups[..trained], classes),
+            None => settings.split.parts(trained, classes),
+        },
     };
     parts.test.extend(trained..data.cases.len());
     Ok(parts)

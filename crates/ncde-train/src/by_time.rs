@@ -149,6 +149,7 @@ fn pieces_of(data: &Dataset, pieces: &[(usize, Range<usize>)]) -> Dataset {
         cases: pieces.iter().map(case).collect(),
         targets,
         vocabulary: data.vocabulary.clone(),
+        groups: None,
     }
 }
 

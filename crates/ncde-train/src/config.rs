@@ -24,6 +24,7 @@ use super::names::{ClassWeights, MissingName, Scale, SplitBy};
 use super::optimizer::OptimizerName;
 use super::preset;
 use super::schedule::Shape;
+use super::threshold::ThresholdBy;
 
 /// Declares a table of the configuration: optional keys with their names and meanings, and maybe a group of keys that other tables have as well. Unknown keys are refused
 /// before ([`Config::from_toml`]), where the right table is known.
@@ -70,8 +71,10 @@ table! {
         horizon: usize,
         /// The smallest horizon; 1 by default, so that one model forecasts all from the next observation on.
         first_horizon: usize,
-        /// Whether a forecast is of differences to the last known values, so that it follows a level or a trend; yes by default.
+        /// Whether a forecast is of differences to the last known values, so that it follows a level or a trend; yes by default for models that are trained step by step.
         relative: bool,
+        /// Whether what a model forecasts is added to exponential smoothing of each series; yes by default for a `reservoir`.
+        smoothing: bool,
         /// Whether observations lie on a grid of time with some left out, so that horizons count steps of time and not observations; by default if they do.
         grid: bool,
         /// A JSON file that says, for each seed, which cases are for what: `{"SEED": {"val": [...], "test": [...]}}`, `train` the others if it is not said; cases by
@@ -156,6 +159,13 @@ table! {
         penalty: f64,
         /// How much a class counts: `none` for every case the same, `balanced` for every class the same.
         class_weights: ClassWeights,
+        /// From which probability on a class is predicted, in place of the likeliest class: `f1` and `cost` find it on cases that are not learned from (left out one at a
+        /// time, or of the validation part), a number is taken as it is.
+        threshold: ThresholdBy,
+        /// The class that the threshold is of; the rarest by default.
+        positive: String,
+        /// What a missed case of that class costs with `threshold=cost`, in false alarms; by default as many as there are cases of other classes for one of it.
+        miss_cost: f64,
         /// The largest norm of a gradient; 0 for no limit.
         clip: f64,
         /// Steps between two evaluations of the validation part.
@@ -175,7 +185,14 @@ impl TrainConfig {
     /// A key that is set and that only a model trained step by step has.
     pub(super) fn of_steps(&self) -> Option<String> {
         let set = toml::Table::try_from(self).unwrap_or_default();
-        set.keys().find(|key| !["seed", "metric"].contains(&key.as_str())).cloned()
+        let any = toml::Table::try_from(Self::clone(self).without_steps()).unwrap_or_default();
+        set.keys().find(|key| !any.contains_key(*key)).cloned()
+    }
+
+    /// The keys alone that a model has that is solved for.
+    pub(super) fn without_steps(self) -> Self {
+        let Self { class_weights, threshold, positive, miss_cost, metric, seed, .. } = self;
+        Self { class_weights, threshold, positive, miss_cost, metric, seed, ..Self::default() }
     }
 }
 

@@ -1,8 +1,11 @@
 //! Intervals of forecasts from their errors on the validation part, which training has not seen.
 //!
 //! ```text
-//! width_{k,c} = the ceil(level (n + 1))-th smallest of |forecast - truth|          (split conformal: covers with a chance of at least `level` if the future is like that part)
+//! width_{k,c} = the ceil(level (n + 1))-th smallest of |forecast - truth| / size          (split conformal: covers with a chance of at least `level` if the future is like that part)
 //! ```
+//!
+//! The size is that of the errors which smoothing made on the same series so far, so that an interval grows and shrinks with its series; without smoothing it is 1. Where a
+//! horizon has too few errors, those of all horizons count, as sizes make them alike.
 
 use ncde_data::Dataset;
 use ncde_runtime::{Forecast, Intervals};
@@ -20,9 +23,18 @@ pub(super) fn intervals(forecast: &Forecast, data: &Dataset, ranges: &[Predicted
     let channels = data.channels.len();
     let mut errors = vec![Vec::new(); forecast.outputs(channels)];
     for (case, range) in data.cases.iter().zip(ranges) {
-        compare(forecast, case, channels, range, |_, [place, c], truth, value, _| {
-            errors[place * channels + c].push((value - truth).abs());
+        compare(forecast, case, channels, range, |_, [place, c], truth, [value, size], _| {
+            if size > 0.0 {
+                errors[place * channels + c].push((value - truth).abs() / size);
+            }
         });
+    }
+    if forecast.smoothing.is_some() && errors.iter().any(|own| own.len() < NEEDED) {
+        let of_channel = |c: usize| errors.iter().skip(c).step_by(channels).flatten().copied().collect::<Vec<f64>>();
+        let pooled: Vec<Vec<f64>> = (0..channels).map(of_channel).collect();
+        for (i, own) in errors.iter_mut().enumerate().filter(|(_, own)| own.len() < NEEDED) {
+            own.clone_from(&pooled[i % channels]);
+        }
     }
     let mut widths = Vec::with_capacity(errors.len());
     for (i, own) in errors.into_iter().enumerate() {

@@ -28,6 +28,7 @@ pub fn turns(seed: u64) -> Dataset {
         cases,
         targets: Targets::Classes { names: names.map(String::from).to_vec(), of },
         vocabulary: None,
+        groups: None,
     }
 }
 

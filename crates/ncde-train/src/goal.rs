@@ -12,7 +12,7 @@ use ncde_report::{Classification, Metrics, Regression};
 use ncde_runtime::layer::is_end;
 use ncde_runtime::{At, Forecast, ModelSpec, Scaling, Task, mean_of_members, softmax};
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, Bases};
 use super::loss::{LossName, Wanted};
 use super::names::ClassWeights;
 use ncde_layers::layer::{LayerBackend, Rows};
@@ -100,13 +100,14 @@ impl Goal {
         Self { outputs, loss, targets: (0..data.cases.len()).map(of).collect(), class_weights: vec![1.0; outputs] }
     }
 
-    /// Calls `show` with every `every`-th target of a case; missing values are NaN, or interpolated where possible with `fill_gaps`.
-    fn for_every(&self, case: usize, every: usize, fill_gaps: bool, mut show: impl FnMut(OutputSlot, &Target)) {
+    /// Calls `show` with every `every`-th target of a case; missing values are NaN. With `bases`, forecasts are less those, and missing values interpolated where possible.
+    fn for_every(&self, case: usize, every: usize, mut bases: Option<Bases<'_>>, mut show: impl FnMut(OutputSlot, &Target)) {
         match &self.targets[case] {
             Known::Labels(all) => all.iter().step_by(every).for_each(|(place, target)| show(*place, target)),
             Known::Ahead { of, places, forecast } => {
                 for (place, t) in places.iter().step_by(every) {
-                    show(*place, &Target::Values(of.targets(*t, forecast, fill_gaps)));
+                    let base = bases.as_mut().and_then(|bases| bases.at(*t));
+                    show(*place, &Target::Values(of.targets(*t, forecast, base.as_deref(), bases.is_some())));
                 }
             }
         }
@@ -114,7 +115,7 @@ impl Goal {
 
     /// Calls `show` with all targets of a case; missing values are NaN.
     fn for_each(&self, case: usize, show: impl FnMut(OutputSlot, &Target)) {
-        self.for_every(case, 1, false, show);
+        self.for_every(case, 1, None, show);
     }
 
     /// How many places of a case have a target.
@@ -127,9 +128,9 @@ impl Goal {
 
     /// Every `every`-th row of a case with its targets as numbers, one-hot for classes, for windows of one observation. Missing values of a forecast are interpolated; NaN where no
     /// value follows.
-    pub(super) fn numeric_targets(&self, case: usize, every: usize) -> Vec<(usize, Vec<f64>)> {
+    pub(super) fn numeric_targets(&self, case: usize, every: usize, bases: Option<Bases<'_>>) -> Vec<(usize, Vec<f64>)> {
         let mut all = Vec::new();
-        self.for_every(case, every, true, |place, target| {
+        self.for_every(case, every, bases, |place, target| {
             let OutputSlot::Trunk(row) = place else { return };
             let numbers = match target {
                 Target::Class(own) => (0..self.outputs).map(|class| f64::from(u8::from(class == *own))).collect(),
@@ -157,6 +158,11 @@ impl Goal {
         let present = counts.iter().filter(|&&count| count > 0.0).count() as f64;
         self.class_weights = counts.iter().map(|&count| if count > 0.0 { all / (present * count) } else { 0.0 }).collect();
         self
+    }
+
+    /// How much a row with these numeric targets counts.
+    pub(super) fn row_weight(&self, targets: &[f64]) -> f64 {
+        if self.loss.is_of_classes() { targets.iter().zip(&self.class_weights).map(|(y, weight)| y * weight).sum() } else { 1.0 }
     }
 
     /// The loss of the outputs for these cases, and the weight of what it is the mean of.

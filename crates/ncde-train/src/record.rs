@@ -7,7 +7,7 @@ use ncde_report::RunRecord;
 use ncde_report::record::{
     ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted, StopReason,
 };
-use ncde_runtime::{Model, Prediction, Task};
+use ncde_runtime::{Forecasts, Intervals, Model, Prediction, Task, Threshold};
 
 use super::by_time::Long;
 use super::checkpoint::Progress;
@@ -26,13 +26,27 @@ impl Run {
         parameters: usize,
     ) -> Result<RunRecord, Error> {
         let model = Model::load(request.directory)?;
-        let [validation, test] = self.predict_parts(&model)?;
+        let [mut validation, mut test] = self.predict_parts(&model)?;
         let mut spec = model.spec().clone();
+        if let (Some(wanted), None) = (&self.settings.threshold, &spec.threshold) {
+            let threshold = wanted.best_of(&validation.data, &validation.ranges)?;
+            let classes = self.data.targets.classes();
+            [&mut validation, &mut test].into_iter().for_each(|part| part.apply(&threshold, classes));
+            spec.threshold = Some(threshold);
+            save_spec(request.directory, &spec)?;
+        }
         let mut warnings: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
         warnings.extend(self.device.without_kernel().into_iter().map(|what| Warning::OnProcessor { what }.to_string()));
-        if let Task::Forecast(forecast) = &mut spec.task {
+        if let Task::Forecast(forecast) = &mut spec.task
+            && forecast.intervals.is_none()
+        {
             match intervals(forecast, &validation.data, &validation.ranges) {
-                Ok(intervals) => forecast.intervals = Some(intervals),
+                Ok(intervals) => {
+                    // What was predicted had sizes of errors alone.
+                    let ranges = validation.ranges.iter_mut().chain(&mut test.ranges);
+                    ranges.flat_map(|range| &mut range.predictions).for_each(|prediction| widen(prediction, &intervals));
+                    forecast.intervals = Some(intervals);
+                }
                 Err(warning) => warnings.push(warning.to_string()),
             }
             save_spec(request.directory, &spec)?;
@@ -79,6 +93,7 @@ impl Run {
             recoveries: progress.recoveries.clone(),
             overflowed: Overflowed { validation: validation.overflowed.clone(), test: test.overflowed.clone() },
             metric: progress.headline.clone(),
+            threshold: spec.threshold.clone().map(|Threshold { class, at }| ncde_report::record::Threshold { class, at }),
             baselines: match (&self.long, self.parts.test.is_empty()) {
                 (Some(_), _) => {
                     let judged = if tested > 0 { &test } else { &validation };
@@ -125,6 +140,17 @@ struct Part {
     data: Dataset,
     ranges: Vec<PredictedRange>,
     overflowed: Vec<String>,
+}
+
+impl Part {
+    /// Decides for classes anew.
+    fn apply(&mut self, threshold: &Threshold, classes: &[String]) {
+        for prediction in self.ranges.iter_mut().flat_map(|range| &mut range.predictions) {
+            if let Prediction::Class { class, probabilities } = prediction {
+                *class = threshold.class_of(classes, probabilities, probabilities);
+            }
+        }
+    }
 }
 
 /// The name, role and detail of each column of the file.
@@ -176,6 +202,13 @@ fn answers(task: &Task, part: &Part) -> Vec<Predicted> {
     rows.take(RunRecord::MAX_PREDICTIONS).collect()
 }
 
+/// Makes a forecast of a model without intervals what it is with them.
+fn widen(prediction: &mut Prediction, intervals: &Intervals) {
+    if let Prediction::Values(forecasts) = prediction {
+        forecasts.widths.iter_mut().zip(intervals.widths.iter().flatten()).for_each(|(size, width)| *size *= width);
+    }
+}
+
 /// Sample forecasts are stored for at most so many series and channels, with so many observations before them.
 const SERIES: usize = 3;
 const CHANNELS: usize = 4;
@@ -189,7 +222,9 @@ fn samples(task: &Task, part: &Part) -> Vec<Forecasted> {
     let said = part.data.cases.iter().zip(&part.ranges).filter(|(_, own)| !own.predictions.is_empty());
     for (case, own) in said.take(SERIES) {
         let known = |t: &usize| t + forecast.horizon < own.end.min(case.len());
-        let Some((t, Prediction::Values(values))) = own.iter().filter(|(t, _)| known(t)).last().or(own.iter().next()) else {
+        let Some((t, Prediction::Values(Forecasts { values, widths }))) =
+            own.iter().filter(|(t, _)| known(t)).last().or(own.iter().next())
+        else {
             continue;
         };
         let period = forecast.baseline.as_ref().and_then(|baseline| baseline.period).unwrap_or(1);
@@ -202,17 +237,16 @@ fn samples(task: &Task, part: &Part) -> Vec<Forecasted> {
             };
             let time = |k: usize| forecast.time(case.times[t], k).unwrap_or(case.times[t] + k as f64);
             let ahead = || forecast.horizons().zip(values.chunks_exact(channels)).enumerate();
-            let intervals = forecast.intervals.iter();
             all.push(Forecasted {
                 id: case.id.clone(),
                 channel: name.clone(),
                 seen: values_of(from..t + 1),
                 truth: values_of(t + 1..to),
                 forecast: ahead().map(|(_, (k, row))| [time(k), row[c]]).collect(),
-                interval: intervals
-                    .flat_map(|own| {
-                        ahead().map(move |(place, (_, row))| [row[c] - own.widths[place][c], row[c] + own.widths[place][c]])
-                    })
+                interval: forecast
+                    .intervals
+                    .iter()
+                    .flat_map(|_| ahead().map(|(place, (_, row))| forecast.interval(c, row[c], widths[place * channels + c])))
                     .collect(),
             });
         }

@@ -40,6 +40,8 @@ pub struct Run {
     pub(crate) method: Method,
     pub(crate) data: Dataset,
     pub(crate) parts: Parts,
+    /// The group of each case, if cases of one group stay together.
+    pub(crate) groups: Option<Vec<usize>>,
     /// The series as they are, if they are split by time; `data` and `parts` are then pieces of them.
     pub(crate) long: Option<Long>,
     pub(crate) spec: ModelSpec,
@@ -94,6 +96,23 @@ impl Run {
     /// Which case is for what. Of series that are split by time these are pieces, and nothing to test on is among them.
     pub fn parts(&self) -> &Parts {
         &self.parts
+    }
+
+    /// Whether cases have groups, which stay together in every split.
+    pub fn is_grouped(&self) -> bool {
+        self.groups.is_some()
+    }
+
+    /// The group of a case: itself, where there are no groups.
+    pub(crate) fn group(&self, case: usize) -> usize {
+        self.groups.as_ref().map_or(case, |groups| groups[case])
+    }
+
+    /// The training cases, those of one group one after the other.
+    pub(crate) fn train_by_group(&self) -> Vec<usize> {
+        let mut train = self.parts.train.clone();
+        train.sort_by_key(|&case| self.group(case));
+        train
     }
 
     /// Of series that are split by time, which observations of each are for what.

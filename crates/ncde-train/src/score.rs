@@ -5,9 +5,9 @@
 //! ```
 
 use ncde_data::{Case, Dataset, Targets};
-use ncde_report::metrics::{Tally, predicted};
+use ncde_report::metrics::Tally;
 use ncde_report::{Classification, Metrics, Regression};
-use ncde_runtime::{Baseline, Forecast, Prediction, Task};
+use ncde_runtime::{Baseline, Forecast, Forecasts, Prediction, Task};
 
 use super::slots::Slots;
 
@@ -56,39 +56,59 @@ pub(super) fn score_ranges(task: &Task, data: &Dataset, ranges: &[PredictedRange
     }
 }
 
-fn classified(classes: usize, data: &Dataset, ranges: &[PredictedRange]) -> Option<Metrics> {
-    let (mut probabilities, mut truth, mut missed, mut series) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut steps = false;
-    for (i, range) in ranges.iter().enumerate() {
-        let (mut right, from) = (0, truth.len() + missed.len());
-        let wanted = |t: usize| match &data.targets {
-            Targets::Classes { of, .. } => Some(of[i]),
-            Targets::ClassSteps { of, .. } => of[i][t],
-            _ => None,
-        };
-        for (t, prediction) in range.iter() {
-            if let (Prediction::Class { probabilities: p, .. }, Some(class)) = (prediction, wanted(t)) {
-                right += u64::from(predicted(p) == class);
-                probabilities.extend(p);
-                truth.push(class);
+/// Predictions of classes that have a label.
+#[derive(Debug, Default)]
+pub(super) struct Labelled {
+    /// `[labels, classes]`.
+    pub(super) probabilities: Vec<f64>,
+    predicted: Vec<usize>,
+    pub(super) truth: Vec<usize>,
+    /// The labels without a prediction.
+    missed: Vec<usize>,
+    /// How many are right of how many, for each series.
+    series: Vec<(u64, u64)>,
+}
+
+impl Labelled {
+    pub(super) fn of(data: &Dataset, ranges: &[PredictedRange]) -> Self {
+        let mut all = Self::default();
+        for (i, range) in ranges.iter().enumerate() {
+            let (mut right, from) = (0, all.truth.len() + all.missed.len());
+            let wanted = |t: usize| match &data.targets {
+                Targets::Classes { of, .. } => Some(of[i]),
+                Targets::ClassSteps { of, .. } => of[i][t],
+                _ => None,
+            };
+            for (t, prediction) in range.iter() {
+                if let (Prediction::Class { class, probabilities }, Some(wanted)) = (prediction, wanted(t)) {
+                    right += u64::from(*class == wanted);
+                    all.probabilities.extend(probabilities);
+                    all.predicted.push(*class);
+                    all.truth.push(wanted);
+                }
             }
-        }
-        match &data.targets {
-            Targets::Classes { of, .. } if range.predictions.is_empty() => missed.push(of[i]),
-            Targets::ClassSteps { of, .. } => {
-                steps = true;
-                let next = range.first + range.predictions.len() * range.every;
-                missed.extend((next..range.end).step_by(range.every).filter_map(|t| of[i][t]));
+            match &data.targets {
+                Targets::Classes { of, .. } if range.predictions.is_empty() => all.missed.push(of[i]),
+                Targets::ClassSteps { of, .. } => {
+                    let next = range.first + range.predictions.len() * range.every;
+                    all.missed.extend((next..range.end).step_by(range.every).filter_map(|t| of[i][t]));
+                }
+                _ => {}
             }
-            _ => {}
+            all.series.push((right, (all.truth.len() + all.missed.len() - from) as u64));
         }
-        series.push((right, (truth.len() + missed.len() - from) as u64));
+        all
     }
-    if truth.is_empty() && missed.is_empty() {
+}
+
+fn classified(classes: usize, data: &Dataset, ranges: &[PredictedRange]) -> Option<Metrics> {
+    let all = Labelled::of(data, ranges);
+    if all.truth.is_empty() && all.missed.is_empty() {
         return None;
     }
-    let metrics = Classification::of(&probabilities, classes, &truth).with_missed(&missed);
-    Some(Metrics::Classification(if steps { metrics.with_series(&series) } else { metrics }))
+    let metrics = Classification::decided(&all.probabilities, classes, &all.predicted, &all.truth).with_missed(&all.missed);
+    let is_steps = matches!(data.targets, Targets::ClassSteps { .. });
+    Some(Metrics::Classification(if is_steps { metrics.with_series(&all.series) } else { metrics }))
 }
 
 fn regressed(data: &Dataset, ranges: &[PredictedRange]) -> Option<Metrics> {
@@ -128,13 +148,13 @@ fn forecasted(forecast: &Forecast, data: &Dataset, ranges: &[PredictedRange]) ->
     let mut series = 0;
     for (case, range) in data.cases.iter().zip(ranges) {
         let mut compared = false;
-        compare(forecast, case, channels, range, |t, [place, c], truth, value, naive: &Naive<'_>| {
+        compare(forecast, case, channels, range, |t, [place, c], truth, [value, width], naive: &Naive<'_>| {
             compared = true;
             let mean = baseline.means[c];
             let last = naive.last(t, c).unwrap_or(mean);
             let seasonal = baseline.period.map(|m| naive.seasonal(t, horizons[place], c, m).unwrap_or(last));
             let rivals: Vec<f64> = [Some(last), seasonal, Some(mean)].into_iter().flatten().collect();
-            let width = forecast.intervals.as_ref().map(|intervals| intervals.widths[place][c]);
+            let width = forecast.intervals.is_some().then_some(width);
             tally.push([place, c], truth, value, width, &rivals);
         });
         series += usize::from(compared);
@@ -142,22 +162,23 @@ fn forecasted(forecast: &Forecast, data: &Dataset, ranges: &[PredictedRange]) ->
     tally.finish(series).map(Metrics::Forecast)
 }
 
-/// Calls `show` for every forecast of a case whose truth is known, with observation, indices of horizon and channel, truth and forecast.
+/// Calls `show` for every forecast of a case whose truth is known, with observation, indices of horizon and channel, truth, forecast and width.
 pub(super) fn compare(
     forecast: &Forecast,
     case: &Case,
     channels: usize,
     range: &PredictedRange,
-    mut show: impl FnMut(usize, [usize; 2], f64, f64, &Naive<'_>),
+    mut show: impl FnMut(usize, [usize; 2], f64, [f64; 2], &Naive<'_>),
 ) {
     let slots = Slots::new(&case.times, forecast);
     let naive = Naive { case, channels, slots: &slots };
     for (t, prediction) in range.iter() {
-        let Prediction::Values(values) = prediction else { continue };
-        for (place, (k, row)) in forecast.horizons().zip(values.chunks_exact(channels.max(1))).enumerate() {
+        let Prediction::Values(Forecasts { values, widths }) = prediction else { continue };
+        let rows = values.chunks_exact(channels.max(1)).zip(widths.chunks_exact(channels.max(1)));
+        for (place, (k, (row, widths))) in forecast.horizons().zip(rows).enumerate() {
             let Some(later) = slots.find(slots.slot(t) + k).filter(|later| *later < range.end) else { continue };
             for (c, (&x, &y)) in case.row(later, channels).iter().zip(row).enumerate().filter(|(_, (x, _))| !x.is_nan()) {
-                show(t, [place, c], x, y, &naive);
+                show(t, [place, c], x, [y, widths[c]], &naive);
             }
         }
     }

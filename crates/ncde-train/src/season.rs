@@ -1,7 +1,7 @@
 //! Statistics of the training part for naive forecasts: means, mean absolute differences, and the period of a season.
 //!
 //! ```text
-//! y = x - (a + b t),     r_l = mean (y_t y_{t-l}) / mean y_t^2,     period = the first l at which r has a peak nearly as high as its highest
+//! y = x - (a + b t),     r_l = mean (y_t y_{t-l}) / mean y_t^2,     period = the first l at which r has a peak nearly as high as its highest, and that comes again at 2 l
 //! ```
 
 use ncde_data::Dataset;
@@ -19,6 +19,8 @@ const PERIODS: usize = 3;
 const PEAK: f64 = 0.3;
 const RISE: f64 = 0.2;
 const NEARLY: f64 = 0.9;
+/// What is left of a peak at twice its lag: a season keeps its beat, where cycles of changing length and random walks lose it.
+const AGAIN: f64 = 0.75;
 
 /// The statistics of these cases.
 pub(super) fn baseline(data: &Dataset, train: &[usize], forecast: &Forecast) -> Baseline {
@@ -60,7 +62,7 @@ fn period(data: &Dataset, series: &[(Slots, usize)]) -> Option<usize> {
         .filter_map(|(slots, i, c)| level(dense(&data.cases[i].values, channels, c, slots)))
         .collect();
     let longest = signals.iter().map(Vec::len).max()?;
-    let correlation: Vec<f64> = (0..=longest / PERIODS).into_par_iter().map(|lag| mean_product(&signals, lag)).collect();
+    let correlation: Vec<f64> = (0..=2 * longest / PERIODS).into_par_iter().map(|lag| mean_product(&signals, lag)).collect();
     peak(&correlation).map(|near| refined(&signals, longest * 4 / 5, near))
 }
 
@@ -110,12 +112,14 @@ fn mean_product(signals: &[Vec<f64>], lag: usize) -> f64 {
     sum / count.max(1) as f64
 }
 
-/// The first peak that is nearly as high as the highest one.
+/// The first peak, in the first half of the lags, that is nearly as high as the highest one.
 fn peak(r: &[f64]) -> Option<usize> {
     let mut lowest = f64::INFINITY;
     let mut peaks = Vec::new();
-    for lag in 1..r.len().saturating_sub(1) {
-        if lag > 1 && r[lag] > r[lag - 1] && r[lag] >= r[lag + 1] && r[lag] >= PEAK && r[lag] - lowest >= RISE {
+    for lag in 1..r.len() / 2 {
+        let again = || r[2 * lag - 1..].iter().take(3).copied().fold(f64::NEG_INFINITY, f64::max);
+        let is_peak = lag > 1 && r[lag] > r[lag - 1] && r[lag] >= r[lag + 1] && r[lag] >= PEAK && r[lag] - lowest >= RISE;
+        if is_peak && again() >= AGAIN * r[lag] {
             peaks.push(lag);
         }
         lowest = lowest.min(r[lag]);

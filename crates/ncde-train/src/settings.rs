@@ -6,7 +6,7 @@ use ncde_runtime::random::Stream;
 use ncde_runtime::{At, Forecast, Scaling, Task};
 
 use super::Error;
-use super::config::{Config, TrainConfig};
+use super::config::{Config, DataConfig};
 use super::fit::scaling;
 use super::loss::LossName;
 use super::names::{ClassWeights, MissingName, Scale, SplitBy};
@@ -15,7 +15,9 @@ use super::preset::Choice;
 use super::schedule::{Schedule, Shape};
 use super::season::baseline;
 use super::slots::rhythm;
+use super::smoothing::smoothing;
 use super::split::Split;
+use super::threshold::Wanted;
 use super::trainer::Plan;
 
 /// With fewer cases than this, none are held back to validate on by default: they are needed to learn from, and too few to choose by.
@@ -26,6 +28,9 @@ const MIN_SERIES_TO_HOLD_OUT: usize = 10;
 /// A series that is split by time by default has at least so many observations, and so many times the horizon.
 const LONG_SERIES_ROWS: usize = 100;
 const LONG_SERIES_HORIZONS: usize = 8;
+/// Series of a forecast are split by time if the usual one has so many horizons, and so many observations more.
+const FORECAST_HORIZONS: usize = 3;
+const FORECAST_ROWS: usize = 20;
 
 /// What a run does.
 ///
@@ -47,6 +52,8 @@ pub struct Settings {
     /// The configuration with every key decided that does not depend on how cases are split.
     pub decided: Config,
     pub(crate) choice: Choice,
+    /// The key for which `slice` is trained in place of the default.
+    pub(crate) instead_for: Option<String>,
     /// What is predicted; the scaling of a number is fitted later.
     pub task: Task,
     pub split: Split,
@@ -64,6 +71,7 @@ pub struct Settings {
     pub batch: usize,
     pub loss: LossName,
     pub class_weights: ClassWeights,
+    pub(crate) threshold: Option<Wanted>,
     /// The metric that decides if it was asked for, and so is shown first; else empty.
     pub headline: String,
 }
@@ -75,12 +83,11 @@ impl Settings {
     /// If the settings make no sense, alone or for this data.
     pub fn of(asked: &Config, data: &Dataset, test_file: bool) -> Result<Self, Error> {
         let mut config = asked.clone();
-        let task = task(&config, data)?;
+        let mut task = task(&config, data)?;
         let d = &mut config.data;
         d.task = Some(task_name(&task));
         if let Task::Forecast(forecast) = &task {
             (d.horizon, d.first_horizon) = (Some(forecast.horizon), Some(*forecast.horizons().start()));
-            d.relative = Some(forecast.relative);
         }
         let usual = match (&d.parts, test_file) {
             (Some(_), _) => SplitBy::Parts,
@@ -89,6 +96,12 @@ impl Settings {
             (None, false) => SplitBy::Random,
         };
         let split = *d.split.get_or_insert(usual);
+        if split == SplitBy::Time && data.groups.is_some() {
+            return refuse(
+                "data.split",
+                "`time`, but a group says which series stay together (`--group`); leave one of them out",
+            );
+        }
         let by_time = split == SplitBy::Time;
         if by_time && task.at() == At::End {
             return refuse("data.split", "`time`, but series as a whole have labels; it is for forecasts and labels at steps");
@@ -114,10 +127,23 @@ impl Settings {
         let tokens = data.vocabulary.is_some();
         let choice = Choice::of(&config.model, &config.train, tokens)?;
         let closed = choice.is_closed_form();
+        let is_named = config.model.name.is_some() || !config.model.layers.is_empty();
+        let instead_for =
+            Choice::key_of_steps(&config.model, &config.train).filter(|key| key.starts_with("train.") && !is_named && !tokens);
         if let Some(key) = config.train.of_steps().filter(|_| closed) {
             return Err(Error::Config(format!(
                 "`train.{key}` is set, but a `reservoir` is solved for, without steps; leave it out, or train another model (`--model slice`)"
             )));
+        }
+        if let Task::Forecast(forecast) = &mut task {
+            let smoothing = *d.smoothing.get_or_insert(closed && d.relative.is_none());
+            if smoothing && (!closed || d.relative == Some(true)) {
+                return refuse(
+                    "data.smoothing",
+                    "true, but that is for a `reservoir` whose forecasts are not `relative`; leave it out",
+                );
+            }
+            forecast.relative = *d.relative.get_or_insert(!smoothing);
         }
         let forecast = task.forecast().is_some();
         let whole = match forecast {
@@ -126,8 +152,12 @@ impl Settings {
             false if by_time => closed,
             false => (closed && split.thesis().is_none()) || data.cases.len() < MIN_CASES_TO_VALIDATE,
         };
-        let validation = share("data.validation", *d.validation.get_or_insert(if whole { 0.0 } else { 0.15 }))?;
-        let test = share("data.test_share", *d.test_share.get_or_insert(0.15))?;
+        // Parts of a short series that is forecast hold a horizon and a half, if that leaves enough to train on.
+        let of_horizons =
+            task.forecast().map_or(0.0, |forecast| 1.5 * forecast.horizon as f64 / usual_length(data).max(1) as f64);
+        let usual_share = if by_time { (100.0 * of_horizons).round().clamp(15.0, 30.0) / 100.0 } else { 0.15 };
+        let validation = share("data.validation", *d.validation.get_or_insert(if whole { 0.0 } else { usual_share }))?;
+        let test = share("data.test_share", *d.test_share.get_or_insert(usual_share))?;
         if validation + test >= 1.0 {
             return refuse("data.validation", format!("{validation} and `test_share` {test} leave nothing to train on"));
         }
@@ -203,7 +233,6 @@ impl Settings {
             return refuse("train.average", format!("{average}; it is 0 (no average) or a share below 1, such as 0.999"));
         }
         let penalty = *t.penalty.get_or_insert(0.0);
-        let class_weights = *t.class_weights.get_or_insert(ClassWeights::None);
         let clip = *t.clip.get_or_insert(1.0);
         for (key, value) in [("train.weight_decay", decay), ("train.penalty", penalty), ("train.clip", clip)] {
             if !(value.is_finite() && value >= 0.0) {
@@ -213,6 +242,10 @@ impl Settings {
         let evaluate_every = at_least("train.evaluate_every", *t.evaluate_every.get_or_insert((steps / 30).max(1)), 1)?;
         let patience = *t.patience.get_or_insert(steps.div_ceil(2));
         let classes = matches!(task, Task::Classification { .. });
+        let class_weights = *t.class_weights.get_or_insert(ClassWeights::None);
+        if class_weights != ClassWeights::None && !classes {
+            return refuse("train.class_weights", "set, but numbers are predicted, not classes; leave it out");
+        }
         let loss = *t.loss.get_or_insert(if classes { LossName::CrossEntropy } else { LossName::Squared });
         if loss.is_of_classes() != classes {
             let of = if classes {
@@ -221,6 +254,14 @@ impl Settings {
                 "classes; of numbers there are `squared`, `absolute` and `huber`"
             };
             return refuse("train.loss", format!("of {of}"));
+        }
+        let threshold = Wanted::of(t, &data.targets)?;
+        let is_found = threshold.as_ref().is_some_and(|threshold| threshold.known().is_none());
+        if is_found && !closed && validation == 0.0 && config.data.parts.is_none() {
+            return refuse(
+                "train.threshold",
+                "found on cases that are held back, but none are; hold some back (`--set validation=0.2`), or give a number",
+            );
         }
         let known: &[&str] = match task {
             Task::Classification { .. } => &["loss", "accuracy", "balanced_accuracy", "auroc", "f1"],
@@ -238,8 +279,7 @@ impl Settings {
         }
         if closed {
             // There are no steps, so no keys of them.
-            let (metric, seed) = (t.metric.clone(), t.seed);
-            *t = TrainConfig { metric, seed, ..TrainConfig::default() };
+            *t = std::mem::take(t).without_steps();
         }
         let plan = Plan {
             optimizer: optimizer.optimizer(),
@@ -259,6 +299,7 @@ impl Settings {
         };
         Ok(Self {
             choice,
+            instead_for,
             task,
             split,
             by_time,
@@ -271,6 +312,7 @@ impl Settings {
             batch,
             loss,
             class_weights,
+            threshold,
             headline,
             decided: config,
         })
@@ -282,12 +324,23 @@ impl Settings {
     }
 }
 
-/// Whether there are too few series to keep some of them back, but each is long enough to be split by time.
+/// Whether series are split by time: those of a forecast, as later times are what it is for; labels at steps where there are too few series to keep some of them back. Each must be
+/// long enough.
 fn splits_by_time(data: &Dataset, task: &Task) -> bool {
     let ahead = task.forecast().map_or(0, |forecast| forecast.horizon);
+    if task.forecast().is_some() && data.groups.is_none() && usual_length(data) >= FORECAST_HORIZONS * ahead + FORECAST_ROWS {
+        return true;
+    }
     let enough = LONG_SERIES_ROWS.max(LONG_SERIES_HORIZONS * (ahead + 1));
     let long = data.cases.iter().map(ncde_data::Case::len).max().is_some_and(|longest| longest >= enough);
-    task.at() == At::Steps && data.cases.len() < MIN_SERIES_TO_HOLD_OUT && long
+    task.at() == At::Steps && data.groups.is_none() && data.cases.len() < MIN_SERIES_TO_HOLD_OUT && long
+}
+
+/// The median length.
+fn usual_length(data: &Dataset) -> usize {
+    let mut lengths: Vec<usize> = data.cases.iter().map(ncde_data::Case::len).collect();
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).copied().unwrap_or(0)
 }
 
 /// The name of a task, as `data.task` has it.
@@ -318,8 +371,7 @@ fn task(config: &Config, data: &Dataset) -> Result<Task, Error> {
         if from > horizon {
             return refuse("data.first_horizon", format!("{from}, but `horizon`, the last one, is {horizon}"));
         }
-        let relative = config.data.relative.unwrap_or(true);
-        return Ok(Task::Forecast(Forecast { from: Some(from), relative, ..Forecast::one(horizon) }));
+        return Ok(Task::Forecast(Forecast { from: Some(from), ..Forecast::one(horizon) }));
     }
     let class = |names: &[String], at| {
         if names.len() < 2 {
@@ -342,14 +394,20 @@ fn task(config: &Config, data: &Dataset) -> Result<Task, Error> {
     }
 }
 
-/// The scaling of numbers to be predicted, or what is known of the times and seasons of what is forecast, from the training part. `grid` is what is asked for.
-pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize], grid: Option<bool>) {
+/// The scaling of numbers to be predicted, or what is known of the times and seasons of what is forecast, from the training part. `settings` are those of the data.
+pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize], settings: &DataConfig) {
     if let Task::Forecast(forecast) = task {
         let times: Vec<&[f64]> = train.iter().map(|&i| &data.cases[i].times[..]).collect();
         let seen;
         (forecast.step, seen) = rhythm(&times);
-        forecast.grid = grid.unwrap_or(seen) && forecast.step.is_some();
+        forecast.grid = settings.grid.unwrap_or(seen) && forecast.step.is_some();
         forecast.baseline = Some(baseline(data, train, forecast));
+        if settings.smoothing == Some(true) {
+            forecast.smoothing = Some(smoothing(data, train, forecast));
+            let channels = data.channels.len();
+            let values = |c: usize| train.iter().flat_map(move |&i| data.cases[i].values.iter().skip(c).step_by(channels));
+            forecast.nonnegative = (0..channels).map(|c| values(c).all(|x| x.is_nan() || *x >= 0.0)).collect();
+        }
     }
     if let Task::Regression { scaling: own, .. } = task {
         let all: Vec<f64> = match &data.targets {

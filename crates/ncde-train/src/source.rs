@@ -266,7 +266,7 @@ impl Fitted {
 /// let model = fitted.model(ModelSpec::new(["x"], Task::Forecast(Forecast::one(1)), layers.to_vec()))?;
 /// let mut series = model.session(&[])?;
 /// let Prediction::Values(next) = series.step(0.0, &[2.0])? else { panic!() };
-/// assert!((next[0] - f64::from(numbers[2])).abs() < 1e-5);
+/// assert!((next.values[0] - f64::from(numbers[2])).abs() < 1e-5);
 /// # Ok::<(), ncde_train::Error>(())
 /// ```
 ///

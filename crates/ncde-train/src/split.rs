@@ -75,6 +75,33 @@ impl Split {
         parts.sorted()
     }
 
+    /// The same where cases of one group stay together: shares are of groups, and a group counts as of its most frequent class.
+    pub fn parts_of_groups(&self, groups: &[usize], classes: Option<&[usize]>) -> Parts {
+        if self.thesis.is_some() {
+            return self.parts(groups.len(), classes);
+        }
+        let count = groups.iter().max().map_or(0, |most| most + 1);
+        let class_of = |group: usize, classes: &[usize]| {
+            let mut counts = std::collections::BTreeMap::new();
+            let own = groups.iter().zip(classes).filter(|(other, _)| **other == group);
+            own.for_each(|(_, class)| *counts.entry(*class).or_insert(0) += 1);
+            // Of several the first.
+            counts.into_iter().rev().max_by_key(|(_, count)| *count).map_or(0, |(class, _)| class)
+        };
+        let classes: Option<Vec<usize>> = classes.map(|classes| (0..count).map(|group| class_of(group, classes)).collect());
+        let mut parts = self.parts(count, classes.as_deref());
+        // Few groups of each class leave none to test on, though all of them together have one to spare.
+        if parts.test.is_empty() && self.test > 0.0 && self.fold.is_none() && parts.train.len() > 2 {
+            let place = Stream::new(self.seed, 1).permutation(parts.train.len())[0];
+            parts.test.push(parts.train.remove(place));
+        }
+        let of = |part: Vec<usize>| -> Vec<usize> {
+            let is_in: std::collections::HashSet<usize> = part.into_iter().collect();
+            (0..groups.len()).filter(|&i| is_in.contains(&groups[i])).collect()
+        };
+        Parts { train: of(parts.train), validation: of(parts.validation), test: of(parts.test) }
+    }
+
     fn cut(&self, order: &[usize], parts: &mut Parts) {
         let n = order.len();
         let share = |share: f64| ((share * n as f64).round() as usize).min(n);
@@ -142,6 +169,24 @@ mod tests {
         let parts = SPLIT.parts(200, Some(&classes));
         let rare = |part: &[usize]| part.iter().filter(|&&i| classes[i] == 1).count();
         assert_eq!([rare(&parts.train), rare(&parts.validation), rare(&parts.test)], [14, 3, 3]);
+    }
+
+    #[test]
+    fn a_group_is_in_one_part() {
+        let groups: Vec<usize> = (0..120).map(|i| i % 24).collect();
+        let classes: Vec<usize> = groups.iter().map(|group| group % 2).collect();
+        let part_of = |parts: &Parts, i: usize| [&parts.train, &parts.validation, &parts.test].map(|part| part.contains(&i));
+        for classes in [None, Some(&classes[..])] {
+            let parts = SPLIT.parts_of_groups(&groups, classes);
+            assert_eq!(all(&parts), (0..120).collect::<Vec<_>>());
+            assert_eq!([parts.train.len(), parts.validation.len(), parts.test.len()], [80, 20, 20]);
+            assert!((0..120).all(|i| part_of(&parts, i) == part_of(&parts, groups[i])));
+        }
+        // Two groups of each class: one of the four is tested on.
+        let few: Vec<usize> = (0..12).map(|i| i % 4).collect();
+        let parts =
+            Split { validation: 0.0, ..SPLIT }.parts_of_groups(&few, Some(&few.iter().map(|g| g % 2).collect::<Vec<_>>()));
+        assert_eq!([parts.train.len(), parts.test.len()], [9, 3]);
     }
 
     #[test]

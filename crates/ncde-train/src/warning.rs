@@ -1,5 +1,8 @@
 //! What looks wrong with data, though it can be trained on: said before training, and kept in the record.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
 use ncde_data::{Dataset, Targets};
 use ncde_runtime::Task;
 
@@ -27,6 +30,20 @@ pub enum Warning {
         "{what} were computed on the processor, as the device has no kernel for these sizes: training was slower than it could be"
     )]
     OnProcessor { what: &'static str },
+    #[error(
+        "`{key}` is of models that are trained step by step, so `slice` is trained in place of the default, `reservoir`; leave it out, or name \
+         the model (`--model slice`)"
+    )]
+    OtherModel { key: String },
+    #[error(
+        "{count} of {groups} groups of the test cases are also trained on (`{first}` is the first): metrics are too good for new groups; leave them out"
+    )]
+    LeakedGroups { count: usize, groups: usize, first: String },
+    #[error(
+        "static covariate `{column}` has {values} values, each of several cases and with one label: it may tell what cases belong to, and not what they \
+         are like; if it does, metrics are too good: name the column of what they belong to (`--group COLUMN`), or leave it out (`--ignore {column}`)"
+    )]
+    TellsGroups { column: String, values: usize },
     #[error(
         "class `{class}` has a single case, which is either learned from or tested on, not both; more cases are needed to know anything about it"
     )]
@@ -71,16 +88,26 @@ const NINES: [f64; 6] = [99.0, 999.0, 9999.0, 99_999.0, 999_999.0, 9_999_999.0];
 const LARGE: f64 = 1e20;
 /// How many times the range of the other values a sentinel is away from them.
 const FAR: f64 = 2.0;
+/// The fewest values of a static covariate that may stand for groups, and the fewest cases of each in the mean.
+const MIN_GROUPS: usize = 6;
+const CASES_OF_GROUP: usize = 2;
+/// The share of these values that have one label, and the share `1 / CHANGES` after which, in their order, it is another one.
+const PURE: f64 = 0.95;
+const CHANGES: usize = 4;
 /// The most warnings of a kind.
 const MAX_PER_KIND: usize = 5;
 
 /// All that looks wrong.
 pub(super) fn of(data: &Dataset, parts: &Parts, settings: &Settings, task: &Task) -> Vec<Warning> {
-    let mut all = Vec::new();
+    let mut all: Vec<Warning> = settings.instead_for.iter().map(|key| Warning::OtherModel { key: key.clone() }).collect();
     if parts.test.is_empty() {
         all.push(Warning::NothingToTest);
     }
     all.extend(leaked(data, parts));
+    all.extend(leaked_groups(data, parts));
+    if data.groups.is_none() {
+        all.extend(tells_groups(data));
+    }
     all.extend(rare(data, task).into_iter().take(MAX_PER_KIND));
     if data.vocabulary.is_none() {
         all.extend(channels(data, parts, settings.scale));
@@ -96,6 +123,55 @@ fn leaked(data: &Dataset, parts: &Parts) -> Option<Warning> {
     let (count, cases) = (copies.len(), parts.test.len());
     let first = data.cases[*copies.first()?].id.clone();
     Some(if count == cases { Warning::TestIsTraining { cases } } else { Warning::Leaked { count, cases, first } })
+}
+
+fn leaked_groups(data: &Dataset, parts: &Parts) -> Option<Warning> {
+    let groups = data.groups.as_ref()?;
+    let of = |part: &[usize]| part.iter().map(|&i| groups[i].as_str()).collect::<BTreeSet<&str>>();
+    let (known, tested) = (&of(&parts.train) | &of(&parts.validation), of(&parts.test));
+    let both: Vec<&&str> = tested.intersection(&known).collect();
+    let first = (**both.first()?).to_owned();
+    Some(Warning::LeakedGroups { count: both.len(), groups: tested.len(), first })
+}
+
+/// Static covariates whose values stand for groups: few for the cases, many for the classes, each with one label, and labels do not follow from their order.
+fn tells_groups(data: &Dataset) -> Vec<Warning> {
+    let label = |i: usize| match &data.targets {
+        Targets::Classes { of, .. } => Some(of[i] as u64),
+        Targets::Values { of, .. } => Some(of[i].to_bits()),
+        _ => None,
+    };
+    let of_columns = |name: &str, columns: Range<usize>| -> Option<Warning> {
+        let mut labels: BTreeMap<Vec<u64>, BTreeSet<u64>> = BTreeMap::new();
+        let known = data.cases.iter().enumerate().filter(|(_, case)| !case.statics[columns.clone()].iter().any(|x| x.is_nan()));
+        for (i, case) in known {
+            let value = case.statics[columns.clone()].iter().map(|&x| ordered(x)).collect();
+            labels.entry(value).or_default().insert(label(i)?);
+        }
+        let (values, all) = (labels.len(), labels.values().flatten().collect::<BTreeSet<_>>().len());
+        let one: Vec<&u64> = labels.values().filter(|labels| labels.len() == 1).flatten().collect();
+        let changes = one.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let tells = values >= MIN_GROUPS.max(all)
+            && all > 1
+            && data.cases.len() >= CASES_OF_GROUP * values
+            && one.len() as f64 >= PURE * values as f64
+            && CHANGES * changes >= values;
+        tells.then(|| Warning::TellsGroups { column: name.into(), values })
+    };
+    // The columns that a category became are one.
+    let stem = |name: &String| name.split_once('=').map_or_else(|| name.clone(), |(stem, _)| stem.to_owned());
+    let mut start = 0;
+    let columns = data.statics.chunk_by(|a, b| a.contains('=') && stem(a) == stem(b)).map(|names| {
+        start += names.len();
+        (stem(&names[0]), start - names.len()..start)
+    });
+    columns.filter_map(|(name, range)| of_columns(&name, range)).take(MAX_PER_KIND).collect()
+}
+
+/// The bits of a number, in the order of numbers.
+fn ordered(x: f64) -> u64 {
+    let bits = (x + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
 fn rare(data: &Dataset, task: &Task) -> Vec<Warning> {
@@ -221,6 +297,29 @@ mod tests {
         assert_eq!(of_values(&SERIES, constant), [Warning::Constant { channel: "x".into(), value: 7.0 }]);
         let missing = |data: &mut Dataset, _: &mut Parts| data.cases[..4].iter_mut().for_each(|case| case.values.fill(f64::NAN));
         assert_eq!(of_values(&SERIES, missing), [Warning::Missing { channel: "x".into() }]);
+    }
+
+    #[test]
+    fn groups_that_leak() {
+        // 24 cases of 8 patients, whose ages tell who is who; every other patient is ill.
+        let series = vec![&[0.0, 1.0][..]; 24];
+        let of_patients = |labels: fn(usize) -> usize, groups: bool| {
+            of_values(&series, |data, parts| {
+                data.statics = vec!["age".into()];
+                data.cases.iter_mut().enumerate().for_each(|(i, case)| {
+                    case.values = vec![i as f64, (i * i % 7) as f64];
+                    case.statics = vec![40.0 + (i / 3) as f64];
+                });
+                data.targets = Targets::Classes { names: vec!["a".into(), "b".into()], of: (0..24).map(labels).collect() };
+                data.groups = groups.then(|| (0..24).map(|i| format!("p{}", i / 3)).collect());
+                *parts = Parts { train: (0..22).collect(), validation: vec![], test: vec![22, 23] };
+            })
+        };
+        assert_eq!(of_patients(|i| i / 3 % 2, false), [Warning::TellsGroups { column: "age".into(), values: 8 }]);
+        // Labels that follow from the age, or that are not those of patients, and ages beside known groups.
+        assert_eq!(of_patients(|i| i / 12, false), []);
+        assert_eq!(of_patients(|i| i % 2, false), []);
+        assert_eq!(of_patients(|i| i / 3 % 2, true), [Warning::LeakedGroups { count: 1, groups: 1, first: "p7".into() }]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn numbers(all: &[Prediction]) -> Vec<f64> {
     let one = |own: &Prediction| match own {
         Prediction::Class { probabilities, .. } => probabilities.clone(),
         Prediction::Value(value) => vec![*value],
-        Prediction::Values(values) => values.clone(),
+        Prediction::Values(forecasts) => forecasts.values.clone(),
     };
     all.iter().flat_map(one).collect()
 }

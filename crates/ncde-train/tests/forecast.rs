@@ -5,7 +5,7 @@ use ncde_data::{Case, Clock, Dataset, Targets};
 use ncde_report::Metrics;
 use ncde_report::metrics::Forecast;
 use ncde_runtime::random::Stream;
-use ncde_runtime::{Forecast as Task, Model, Prediction};
+use ncde_runtime::{Forecast as Task, Forecasts, Model, Prediction};
 use ncde_train::{Config, Outcome, Run, TrainRequest, ignore, score};
 
 fn config(settings: &[&str]) -> Config {
@@ -23,6 +23,7 @@ fn dataset(channels: &[&str], cases: Vec<Case>) -> Dataset {
         cases,
         targets: Targets::None,
         vocabulary: None,
+        groups: None,
     }
 }
 
@@ -78,9 +79,10 @@ fn with_defaults_a_long_seasonal_series_with_trend_and_gaps_is_forecast_better_t
     let cut = &run.cuts().unwrap()[0];
     let length = data.cases[0].len();
     assert_eq!((cut.train.start, cut.test.end), (0, length));
-    assert_eq!((cut.validation.start - cut.train.end, cut.test.start - cut.validation.end), (24, 24));
+    // What is solved for has no targets beyond its part, so nothing is left out between parts.
+    assert_eq!((cut.validation.start, cut.test.start), (cut.train.end, cut.validation.end));
     let task = run.spec().task.forecast().unwrap();
-    assert!(task.grid && task.relative && task.step == Some(3600.0) && task.horizons() == (1..=24), "{task:?}");
+    assert!(task.grid && task.smoothing.is_some() && task.step == Some(3600.0) && task.horizons() == (1..=24), "{task:?}");
     assert_eq!(task.baseline.as_ref().unwrap().period, Some(24));
 
     let folder = tempfile::tempdir().unwrap();
@@ -109,7 +111,7 @@ fn with_defaults_a_long_seasonal_series_with_trend_and_gaps_is_forecast_better_t
     let mut series = model.start(&[]).unwrap();
     let t = length - 25;
     model.push_all(&mut series, &data.cases[0].times[..=t], &data.cases[0].values[..2 * (t + 1)]).unwrap();
-    let Prediction::Values(values) = model.predict(&series).unwrap() else { panic!() };
+    let Prediction::Values(Forecasts { values, .. }) = model.predict(&series).unwrap() else { panic!() };
     assert_eq!(values.len(), 48);
     assert!((values[0] - data.cases[0].values[2 * (t + 1)]).abs() < 8.0 || data.cases[0].values[2 * (t + 1)].is_nan());
 }
@@ -163,7 +165,7 @@ fn intervals_of_90_percent_hold_90_percent() {
     ]);
     let record = trained(&own, dataset(&["x"], cases), &folder.path().join("short")).record;
     let test = metrics(record.test.as_ref());
-    assert_eq!((test.cases, record.data.observations), (18, None));
+    assert_eq!((test.cases, record.data.observations), (60, Some([4800, 3600, 3600])));
     assert!((0.88..=0.92).contains(&test.coverage.unwrap()), "{:?}", test.coverage);
 }
 
@@ -268,7 +270,8 @@ fn naive_forecasts_are_what_they_say() {
     let baseline = ncde_runtime::Baseline { period: Some(3), means: vec![4.0], scales: vec![10.0] };
     let task = Task { from: Some(1), baseline: Some(baseline), ..Task::one(4) };
     // A forecast that is 1 too large.
-    let ahead = |t: usize| (1..=4).map(|k| values.get(t + k).copied().unwrap_or(0.0) + 1.0).collect();
+    let ahead =
+        |t: usize| Forecasts::from((1..=4).map(|k| values.get(t + k).copied().unwrap_or(0.0) + 1.0).collect::<Vec<f64>>());
     let said: Vec<Prediction> = (0..30).map(|t| Prediction::Values(ahead(t))).collect();
     let scored = score(&ncde_runtime::Task::Forecast(task), &data, &[said]);
     let own = metrics(scored.as_ref());
@@ -289,14 +292,14 @@ fn what_cannot_be_split_by_time_is_told() {
     let told = message(&["task=forecast", "horizon=3", "first_horizon=4"], one());
     assert!(told.contains("`data.first_horizon` is 4, but `horizon`, the last one, is 3"), "{told}");
     assert!(message(&["task=forecast", "split=time", "folds=3"], one()).contains("no folds"));
-    let many = dataset(&["x"], (0..12).map(|i| drifting(&format!("s{i}"), 40, i)).collect());
+    let many = dataset(&["x"], (0..12).map(|i| drifting(&format!("s{i}"), 10, i)).collect());
     assert!(message(&["task=forecast", "stretch=64"], many).contains("not split by time"));
     let mut whole = dataset(&["x"], (0..12).map(|i| drifting(&format!("s{i}"), 40, i)).collect());
     whole.targets = Targets::Values { name: "y".into(), of: vec![1.0; 12] };
     assert!(message(&["split=time"], whole).contains("series as a whole have labels"));
     let short = dataset(&["x"], vec![drifting("a", 30, 3)]);
     assert!(
-        message(&["task=forecast", "horizon=20", "split=time"], short)
+        message(&["task=forecast", "horizon=20", "split=time", "validation=0.15", "test_share=0.15"], short)
             .contains("`data.horizon` is 20, but the training part of a series has at most 20")
     );
     // Without a test part there are no metrics of one.

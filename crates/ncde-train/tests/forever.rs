@@ -49,6 +49,7 @@ fn data() -> Dataset {
         cases,
         targets: Targets::ClassSteps { names: vec!["slow".into(), "fast".into()], of: labels },
         vocabulary: None,
+        groups: None,
     }
 }
 
@@ -92,7 +93,7 @@ fn streamed(
 fn squared() -> impl FnMut(&Prediction, [f64; 2], bool) -> f64 {
     let mut said = None;
     move |prediction, row, _| {
-        let Prediction::Values(values) = prediction else { unreachable!("it forecasts") };
+        let Prediction::Values(ncde_runtime::Forecasts { values, .. }) = prediction else { unreachable!("it forecasts") };
         let now = [values[0], values[1]];
         let last = said.replace(now).unwrap_or(row);
         (0..2).map(|i| (last[i] - row[i]).powi(2)).sum()

@@ -66,6 +66,7 @@ impl Waves {
             },
             cases,
             vocabulary: None,
+            groups: None,
         }
     }
 }
@@ -118,7 +119,7 @@ fn numbers(prediction: &Prediction) -> Vec<f64> {
             probabilities.clone()
         }
         Prediction::Value(value) => vec![*value],
-        Prediction::Values(values) => values.clone(),
+        Prediction::Values(forecasts) => forecasts.values.clone(),
     }
 }
 
@@ -194,6 +195,32 @@ fn classes_and_numbers_at_steps() {
         data.targets = sums(&data);
         let r2 = check(&["test_share=0.4"], &data, "r2");
         assert!(r2 > 0.95, "{r2}");
+    }
+}
+
+/// A class of one observation in twenty, told apart badly: it is found more often if classes count the same, at the end of a series and at every observation.
+#[test]
+fn rare_classes_count_as_much_as_others_if_that_is_asked_for() {
+    let noisy = |i: usize, t: usize| Stream::new(i as u64, 77).normal(t as u64);
+    let rare = |i: usize, t: usize| Stream::new(i as u64, 78).uniform(t as u64) < 0.1;
+    let mut data = Waves { cases: 200, longest: 16, channels: 1, ..WAVES }.data();
+    let mut of = Vec::new();
+    for (i, case) in data.cases.iter_mut().enumerate() {
+        of.push((0..case.len()).map(|t| Some(usize::from(rare(i, t)))).collect());
+        (0..case.len()).for_each(|t| case.values[t] = noisy(i, t) + if rare(i, t) { 1.5 } else { 0.0 });
+    }
+    let names = || vec!["usual".into(), "rare".into()];
+    let at_steps = Dataset { targets: Targets::ClassSteps { names: names(), of }, ..data.clone() };
+    let is_rare = |i: usize| i % 10 == 3;
+    for (i, case) in data.cases.iter_mut().enumerate() {
+        (0..case.len()).for_each(|t| case.values[t] = noisy(i, t) + if is_rare(i) { 0.4 } else { 0.0 });
+    }
+    let of = (0..data.cases.len()).map(|i| usize::from(is_rare(i))).collect();
+    let at_end = Dataset { targets: Targets::Classes { names: names(), of }, ..data };
+    for data in [at_end, at_steps] {
+        let [plain, balanced] = ["none", "balanced"]
+            .map(|weights| check(&["test_share=0.4", &format!("class_weights={weights}")], &data, "balanced_accuracy"));
+        assert!(balanced > plain + 0.1, "{plain} {balanced}");
     }
 }
 

@@ -9,7 +9,7 @@ use super::named;
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Columns of a CSV file (what is not said is what the model remembers, or a guess that is told)")]
 pub(crate) struct ColumnArgs {
-    /// The column that names the series; `none` if all rows are one
+    /// The column that names the series, or several (`site,device`); `none` if all rows are one
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
 
@@ -24,6 +24,10 @@ pub(crate) struct ColumnArgs {
     /// The columns that are static covariates
     #[arg(long = "static", value_name = "COLUMN,...", value_delimiter = ',')]
     pub(crate) statics: Option<Vec<String>>,
+
+    /// The column that says which series belong together: they are on one side of every split
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) group: Option<String>,
 
     /// Columns that are not read
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
@@ -53,9 +57,22 @@ pub(crate) struct ColumnArgs {
 impl ColumnArgs {
     /// What is said here.
     pub(crate) fn columns(&self) -> Columns {
-        let Self { id, time, label, statics, ignore, channels, sort, duplicates, time_format, decimal } = self.clone();
+        let Self { id, time, label, statics, group, ignore, channels, sort, duplicates, time_format, decimal } = self.clone();
         let sort = sort.then_some(true);
-        Columns { id, time, label, statics, ignore, channels, sort, duplicates, time_format, decimal, ..Columns::default() }
+        Columns {
+            id,
+            time,
+            label,
+            statics,
+            group,
+            ignore,
+            channels,
+            sort,
+            duplicates,
+            time_format,
+            decimal,
+            ..Columns::default()
+        }
     }
 
     /// These options, with what is said here first.

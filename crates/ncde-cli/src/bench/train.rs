@@ -126,5 +126,6 @@ fn series(args: &BenchTrainArgs) -> Dataset {
         cases: (0..cases).map(case).collect(),
         targets,
         vocabulary: args.tokens.map(|count| (0..count).map(|token| format!("{token}")).collect()),
+        groups: None,
     }
 }

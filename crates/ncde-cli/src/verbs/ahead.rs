@@ -1,6 +1,6 @@
 //! Forecasts as rows: one for each horizon, with the time it is for and an interval for each channel where there is one.
 
-use ncde_runtime::{Forecast, ModelSpec, Prediction, Task};
+use ncde_runtime::{Forecast, Forecasts, ModelSpec, Prediction, Task};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -13,8 +13,8 @@ pub(crate) struct Ahead<'a> {
     time: Option<f64>,
     /// One for each channel.
     values: &'a [f64],
-    /// Half of an interval, for each channel.
-    widths: Option<&'a [f64]>,
+    /// The ends of an interval for each channel.
+    intervals: Option<Vec<[f64; 2]>>,
 }
 
 /// The columns behind id and time.
@@ -34,15 +34,17 @@ pub(crate) fn horizons<'a>(
     spec: &'a ModelSpec,
     forecast: &'a Forecast,
     time: f64,
-    values: &'a [f64],
+    forecasts: &'a Forecasts,
 ) -> impl Iterator<Item = Ahead<'a>> {
-    let rows = values.chunks_exact(spec.channels.len().max(1));
-    forecast.horizons().zip(rows).enumerate().map(move |(i, (horizon, values))| Ahead {
+    let channels = spec.channels.len().max(1);
+    let rows = forecasts.values.chunks_exact(channels).zip(forecasts.widths.chunks_exact(channels));
+    let interval = |(c, (value, width)): (usize, (&f64, &f64))| forecast.interval(c, *value, *width);
+    forecast.horizons().zip(rows).map(move |(horizon, (values, widths))| Ahead {
         names: &spec.channels,
         horizon,
         time: forecast.time(time, horizon),
         values,
-        widths: forecast.intervals.as_ref().map(|intervals| &intervals.widths[i][..]),
+        intervals: forecast.intervals.is_some().then(|| values.iter().zip(widths).enumerate().map(interval).collect()),
     })
 }
 
@@ -52,16 +54,16 @@ impl Ahead<'_> {
         let mut all = vec![self.horizon.to_string(), self.time.map_or(String::new(), |time| time.to_string())];
         for (c, value) in self.values.iter().enumerate() {
             all.push(value.to_string());
-            if let Some(widths) = self.widths {
-                all.extend([value - widths[c], value + widths[c]].map(|end| end.to_string()));
+            if let Some(intervals) = &self.intervals {
+                all.extend(intervals[c].map(|end| end.to_string()));
             }
         }
         all
     }
 
-    /// Values, each with something of its channel added, by name.
-    fn named(&self, add: impl Fn(usize) -> f64) -> Named<'_> {
-        Named(self.names, self.values.iter().enumerate().map(|(c, value)| value + add(c)).collect())
+    /// One end of the intervals, by name.
+    fn ends<'b>(&'b self, intervals: &[[f64; 2]], end: usize) -> Named<'b> {
+        Named(self.names, intervals.iter().map(|ends| ends[end]).collect())
     }
 }
 
@@ -72,10 +74,10 @@ impl Serialize for Ahead<'_> {
         if let Some(time) = self.time {
             map.serialize_entry("time", &time)?;
         }
-        map.serialize_entry("values", &self.named(|_| 0.0))?;
-        if let Some(widths) = self.widths {
-            map.serialize_entry("low", &self.named(|c| -widths[c]))?;
-            map.serialize_entry("high", &self.named(|c| widths[c]))?;
+        map.serialize_entry("values", &Named(self.names, self.values.to_vec()))?;
+        if let Some(intervals) = &self.intervals {
+            map.serialize_entry("low", &self.ends(intervals, 0))?;
+            map.serialize_entry("high", &self.ends(intervals, 1))?;
         }
         map.end()
     }

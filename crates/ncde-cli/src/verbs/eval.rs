@@ -39,9 +39,15 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
         if let (Metrics::Classification(metrics), Task::Classification { classes, .. }) = (&metrics, &predicted.spec.task) {
             if let Some((class, score)) = metrics.rarest() {
                 let name = classes.get(class).map_or("", String::as_str);
-                for (what, share) in [("recall", score.recall), ("precision", score.precision)] {
+                let average = metrics.average_precision.get(class).copied().flatten();
+                let shares = [
+                    ("recall", score.recall, format!("  ({} of {} found)", score.found, score.cases)),
+                    ("precision", score.precision, format!("  ({} of {} right)", score.found, score.predicted)),
+                    ("average precision", average, String::new()),
+                ];
+                for (what, share, note) in shares {
                     let share = share.map_or("n/a".into(), |share| format!("{share:.4}"));
-                    writeln!(out, "{:18} {share}  ({} of {} cases)", format!("{what} of {name}"), score.cases, metrics.cases)?;
+                    writeln!(out, "{:18} {share}{note}", format!("{what} of {name}"))?;
                 }
             }
             let matrix = confusion_matrix(metrics, classes, "all", output::width(), glyphs);

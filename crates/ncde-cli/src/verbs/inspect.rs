@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ncde_report::wrapped;
 use ncde_runtime::layer::{LipBound, Node};
-use ncde_runtime::{Forecast, LayerSpec, Model, NamedWeight, Task};
+use ncde_runtime::{Forecast, LayerSpec, Model, NamedWeight, Task, Threshold};
 
 use super::describe;
 use crate::args::InspectArgs;
@@ -45,7 +45,16 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
             )?;
         }
         match &spec.task {
-            Task::Classification { classes, .. } => row(out, "classes", classes.join(", "))?,
+            Task::Classification { classes, .. } => {
+                row(out, "classes", classes.join(", "))?;
+                if let Some(Threshold { class, at }) = &spec.threshold {
+                    row(
+                        out,
+                        "threshold",
+                        format!("`{class}` from a probability of {at:.4} on, else the likeliest of the others"),
+                    )?;
+                }
+            }
             Task::Regression { target, .. } => row(out, "target", target.clone())?,
             Task::Forecast(forecast) => {
                 forecast_in_words(forecast).into_iter().try_for_each(|(name, words)| row(out, name, words))?;

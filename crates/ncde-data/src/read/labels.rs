@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::long::{FileKind, Header, Table, begin, expand};
+use super::long::{FileKind, Header, Table, begin, expand, groups};
 use super::{Input, Loaded, ReadOptions, columnar};
 use crate::error::{at_field, at_line, more, shown};
 use crate::label::{Label, Unlabelled};
+use crate::schema::Role;
 use crate::{Dataset, Error, Targets};
 
 /// The dataset with targets and statics of the file of labels.
@@ -27,6 +28,9 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
         if let Some(unlabelled) = Unlabelled::of(&labels_of(&rows)) {
             unlabelled.leave_out(&mut data.cases);
             unlabelled.leave_out(&mut rows);
+            if let Some(groups) = &mut data.groups {
+                unlabelled.leave_out(groups);
+            }
             loaded.warnings.push(unlabelled.warning);
         }
         let place = |i: usize| {
@@ -34,6 +38,12 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
             at_field(&shown_labels, table.cases[rows[i]].line, field)
         };
         data.targets = column.of_cases(&labels_of(&rows), options.task, |i| data.cases[i].id.clone(), place)?;
+    }
+    if data.groups.is_none() {
+        data.groups = groups(rows.iter().map(|&row| &table.cases[row]), &shown_labels)?;
+        if let (None, Some(group), None) = (&data.groups, &options.columns.group, &options.layout) {
+            return Err(Error::no_column(&shown_labels, Role::Group.plural(), group, &header.names));
+        }
     }
     let (names, numbers) = expand(&table)?;
     if let Some(name) = names.iter().find(|name| data.channels.contains(name) || data.statics.contains(name)) {

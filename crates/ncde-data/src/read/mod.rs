@@ -175,6 +175,7 @@ fn refuse(source: &Source<'_>, format: &str, options: &ReadOptions) -> Result<()
         ("time", options.columns.time.is_some()),
         ("label", in_labels(options.columns.label.is_some())),
         ("statics", in_labels(options.columns.statics.as_ref().is_some_and(|statics| !statics.is_empty()))),
+        ("group", in_labels(options.columns.group.is_some())),
         ("tokens", options.columns.tokens.is_some()),
         ("ignore", options.columns.ignore.is_some()),
         ("channels", options.columns.channels.is_some()),

@@ -220,7 +220,8 @@ impl<'a> Rows<'a> {
         let task = options.task.or((self.kind == LabelKind::Target).then_some(TaskName::Regression));
         let targets = self.labels.of_cases(&self.seen, task, |i| self.cases[i].id.clone(), place)?;
         let channels = numbered(self.dimensions.unwrap_or(0));
-        let data = Dataset { name, channels, statics: vec![], times: clock, cases: self.cases, targets, vocabulary: None };
+        let data =
+            Dataset { name, channels, statics: vec![], times: clock, cases: self.cases, targets, vocabulary: None, groups: None };
         Ok(Loaded::of(data, warnings))
     }
 }

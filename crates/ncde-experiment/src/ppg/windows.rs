@@ -75,6 +75,7 @@ impl Cut {
             cases,
             targets: Targets::ValueSteps { name: "heart_rate".into(), of },
             vocabulary: None,
+            groups: None,
         };
         Windows { data, validation, test }
     }

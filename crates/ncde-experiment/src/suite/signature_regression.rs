@@ -79,6 +79,7 @@ impl Scaled {
             cases: cases[range.clone()].to_vec(),
             targets: Targets::Values { name: "term".into(), of: self.labels[range].to_vec() },
             vocabulary: None,
+            groups: None,
         };
         [part(0..self.train()), part(self.train()..self.labels.len())]
     }

@@ -55,6 +55,7 @@ fn dataset(count: usize, word: &[usize]) -> Dataset {
         cases,
         targets: Targets::Classes { names: vec!["not positive".into(), "positive".into()], of },
         vocabulary: None,
+        groups: None,
     }
 }
 

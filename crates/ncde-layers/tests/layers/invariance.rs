@@ -110,6 +110,7 @@ fn spec(sample: &Sample) -> ModelSpec {
         vocabulary,
         schema: None,
         task: Task::Classification { classes, at: if last.pooled { At::End } else { At::Steps } },
+        threshold: None,
         trained: None,
         preparation: Preparation {
             channels: vec![Scaling::IDENTITY; channels],

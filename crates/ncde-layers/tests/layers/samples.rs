@@ -58,7 +58,7 @@ pub(crate) fn neural(kind: &str, more: Value) -> Value {
 pub(crate) fn reservoir(more: Value) -> Value {
     let base = json!({"layer": "reservoir", "horizon": 2.5,
         "responses": {"order": 4, "spans": [0.15, 0.6], "delay": 0.3, "families": [{"groups": 2, "pools": ["share", "mean", "longest", "place"]}]},
-        "summary": {"order": 3, "spans": [0.2, 1.0], "memories": true, "moments": true, "areas": 1, "windows": 4}});
+        "summary": {"order": 3, "spans": [0.2, 1.0], "memories": true, "moments": true, "areas": 1, "windows": 4, "depth": 3}});
     with(&base, more)
 }
 

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::interval::{Interval, clustered, wilson};
-use super::ranking::auroc;
+use super::ranking::{auroc, average_precision};
 use crate::number;
 
 /// The smallest probability that the loss sees, so that one certain error does not make it infinite.
@@ -34,6 +34,9 @@ pub struct Classification {
     pub f1: f64,
     /// Counts, `confusion[true][predicted]`.
     pub confusion: Vec<Vec<u64>>,
+    /// For each class the mean, over its cases, of the precision among all cases that look at least as much like it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub average_precision: Vec<Option<f64>>,
     /// The series that the cases are labels of, where a series has several: labels of one series are alike, so that many of them say less than they seem to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Clusters>,
@@ -58,7 +61,25 @@ impl Classification {
     /// assert_eq!(metrics.balanced_accuracy, 0.75);
     /// ```
     pub fn of(probabilities: &[f64], classes: usize, truth: &[usize]) -> Self {
-        let confusion = confusion(probabilities, classes, truth);
+        let likeliest: Vec<usize> = probabilities.chunks_exact(classes.max(1)).map(predicted).collect();
+        Self::decided(probabilities, classes, &likeliest, truth)
+    }
+
+    /// The same where the predicted classes need not be the likeliest ones.
+    ///
+    /// ```
+    /// use ncde_report::Classification;
+    /// let metrics = Classification::decided(&[0.9, 0.1, 0.6, 0.4], 2, &[0, 1], &[0, 1]);
+    /// assert_eq!((metrics.accuracy, metrics.confusion), (1.0, vec![vec![1, 0], vec![0, 1]]));
+    /// ```
+    pub fn decided(probabilities: &[f64], classes: usize, decided: &[usize], truth: &[usize]) -> Self {
+        let mut confusion = vec![vec![0; classes]; classes];
+        for (&decided, &truth) in decided.iter().zip(truth).filter(|(a, b)| **a < classes && **b < classes) {
+            confusion[truth][decided] += 1;
+        }
+        let scores = |chosen: usize| -> Vec<(f64, bool)> {
+            rows(probabilities, classes, truth).map(|(row, class)| (row[chosen], class == chosen)).collect()
+        };
         Self {
             cases: confusion.iter().flatten().sum::<u64>() as usize,
             loss: log_loss(probabilities, classes, truth).unwrap_or(0.0),
@@ -67,6 +88,7 @@ impl Classification {
             auroc: auroc(probabilities, classes, truth),
             f1: macro_f1(&confusion).unwrap_or(0.0),
             confusion,
+            average_precision: (0..classes).map(|class| average_precision(&scores(class))).collect(),
             series: None,
         }
     }
@@ -146,7 +168,7 @@ impl Classification {
         class_scores(&self.confusion)
     }
 
-    /// The class with the fewest cases, if that is under a tenth of all of them and under half of an even share: a class that
+    /// The class with the fewest cases, if that is under a fifth of all of them and under half of an even share: a class that
     /// the accuracy hardly counts. Which class, and how well it is told apart.
     ///
     /// ```
@@ -161,7 +183,7 @@ impl Classification {
         let scores = self.by_class();
         let all: u64 = scores.iter().map(|score| score.cases).sum();
         let even = 2 * scores.len() as u64;
-        let is_rare = |score: &ClassScore| 10 * score.cases < all && even * score.cases < all;
+        let is_rare = |score: &ClassScore| 5 * score.cases < all && even * score.cases < all;
         scores.into_iter().enumerate().min_by_key(|(_, score)| score.cases).filter(|(_, score)| is_rare(score))
     }
 
@@ -176,6 +198,10 @@ impl Classification {
 pub struct ClassScore {
     /// How many cases are of the class.
     pub cases: u64,
+    /// How many of them were predicted as it.
+    pub found: u64,
+    /// How many cases were predicted as it.
+    pub predicted: u64,
     /// The share of the cases predicted as this class that are of it; `None` if none was predicted.
     pub precision: Option<f64>,
     /// The share of the cases of this class that were predicted as it; `None` if there are none.
@@ -258,10 +284,10 @@ fn class_scores(confusion: &[Vec<u64>]) -> Vec<ClassScore> {
         let cases: u64 = row.iter().sum();
         let predicted: u64 = confusion.iter().filter_map(|row| row.get(class)).sum();
         // None is right if the row has no such column.
-        let correct = row.get(class).copied().unwrap_or(0) as f64;
-        let share = |total: u64| (total > 0).then(|| correct / total as f64);
-        let f1 = (cases + predicted > 0).then(|| 2.0 * correct / (cases + predicted) as f64);
-        ClassScore { cases, precision: share(predicted), recall: share(cases), f1 }
+        let found = row.get(class).copied().unwrap_or(0);
+        let share = |total: u64| (total > 0).then(|| found as f64 / total as f64);
+        let f1 = (cases + predicted > 0).then(|| 2.0 * found as f64 / (cases + predicted) as f64);
+        ClassScore { cases, found, predicted, precision: share(predicted), recall: share(cases), f1 }
     };
     confusion.iter().enumerate().map(score).collect()
 }

@@ -56,6 +56,27 @@ pub fn roc(scores: &[(f64, bool)]) -> Vec<[f64; 2]> {
     curve
 }
 
+/// The average precision of scores, each with whether its case is a positive one: the mean over positive cases of the precision among all cases that score at least as
+/// high. `None` without a positive case.
+///
+/// ```
+/// let precision = ncde_report::metrics::average_precision(&[(0.9, true), (0.6, false), (0.4, true), (0.1, false)]);
+/// assert_eq!(precision, Some((1.0 + 2.0 / 3.0) / 2.0));
+/// ```
+pub fn average_precision(scores: &[(f64, bool)]) -> Option<f64> {
+    let mut sorted: Vec<(f64, bool)> =
+        scores.iter().map(|(score, own)| (if score.is_nan() { -1.0 } else { *score }, *own)).collect();
+    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (mut sum, mut found, mut taken) = (0.0, 0, 0);
+    for tied in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let own = tied.iter().filter(|(_, positive)| *positive).count();
+        found += own;
+        taken += tied.len();
+        sum += own as f64 * found as f64 / taken as f64;
+    }
+    (found > 0).then(|| sum / found as f64)
+}
+
 fn one_against_rest(cases: impl Iterator<Item = (f64, bool)>) -> Option<f64> {
     // A score that is not a number ranks below all others.
     let (scores, positive): (Vec<f64>, Vec<bool>) =

@@ -50,6 +50,9 @@ pub struct RunRecord {
     /// The metric that was asked for, to be shown first; empty for the usual one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub metric: String,
+    /// The class that is predicted from a probability on, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Threshold>,
     /// What simple predictions reach on the same cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baselines: Vec<Baseline>,
@@ -73,6 +76,16 @@ impl RunRecord {
 
     /// The most predictions a record should hold, so that it stays small enough to open by hand.
     pub const MAX_PREDICTIONS: usize = 2000;
+}
+
+/// From which probability on a class is predicted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// Its name.
+    pub class: String,
+    /// The probability.
+    #[serde(with = "number")]
+    pub at: f64,
 }
 
 /// Why a run ended.

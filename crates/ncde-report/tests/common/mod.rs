@@ -88,6 +88,7 @@ fn frame(made: Made<'_>, task: &str, history: Vec<Point>, best: Best) -> RunReco
         recoveries: Vec::new(),
         overflowed: Default::default(),
         metric: String::new(),
+        threshold: None,
         baselines: Vec::new(),
         forecasts: Vec::new(),
         warnings: Vec::new(),

@@ -83,7 +83,8 @@ impl Reservoir {
             Family { groups: 2, pools: LINEAR.to_vec() },
         ];
         let shape = Shape { order, spans: spans.to_vec(), delay: 0.3, families };
-        let summary = SummaryShape { order, spans: spans.to_vec(), memories: true, moments: true, areas: 0, windows: 0 };
+        let summary =
+            SummaryShape { order, spans: spans.to_vec(), memories: true, moments: true, areas: 0, windows: 0, depth: 0 };
         let places = spans.len() * shape.groups();
         Self {
             mix: narrow(&noise(seed, places * channels)),

@@ -33,6 +33,8 @@ const AT_ONCE: usize = 34;
 /// The most channels that areas are taken of, and the most windows.
 const MAX_AREAS: usize = 512;
 const MAX_WINDOWS: usize = 1 << 12;
+/// The largest depth of a signature.
+const MAX_DEPTH: usize = 8;
 
 /// A block of features.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +46,7 @@ pub struct Block {
 }
 
 impl Reservoir {
-    /// The features in blocks: each way of pooling of each family, then memories, moments, areas, windows and statics.
+    /// The features in blocks: each way of pooling of each family, then memories, moments, areas, windows, words and statics.
     pub fn blocks(&self, input: &Signal) -> Vec<Block> {
         let size = self.responses.spans.len() * CUTS * LANES;
         let mut blocks = Vec::new();
@@ -112,6 +114,17 @@ impl Reservoir {
         }
         if self.summary.windows > MAX_WINDOWS {
             return refuse("summary.windows", format!("{}; at most {MAX_WINDOWS} are possible", self.summary.windows));
+        }
+        if self.summary.depth > MAX_DEPTH {
+            return refuse("summary.depth", format!("{}; at most {MAX_DEPTH} is possible", self.summary.depth));
+        }
+        let words = self.summary.features(width)[4];
+        if words > MAX_NUMBERS {
+            let depth = self.summary.depth;
+            return refuse(
+                "summary.depth",
+                format!("{depth}, so that {words} numbers are worked on; at most {MAX_NUMBERS} are possible"),
+            );
         }
         match self.sizes(input).into_iter().max() {
             Some(most) if most > MAX_NUMBERS => refuse(

@@ -162,7 +162,7 @@ pub(crate) fn numbers(prediction: Prediction) -> Vec<f64> {
     match prediction {
         Prediction::Class { probabilities, .. } => probabilities,
         Prediction::Value(value) => vec![value],
-        Prediction::Values(values) => values,
+        Prediction::Values(forecasts) => forecasts.values,
     }
 }
 

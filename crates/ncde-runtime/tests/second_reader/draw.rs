@@ -118,6 +118,9 @@ fn forecast(dice: &mut Dice, channels: usize) -> Value {
     }
     if dice.chance(0.5) {
         task["relative"] = true.into();
+    } else if dice.chance(0.5) {
+        task["smoothing"] = smoothing(dice, channels, horizon);
+        task["nonnegative"] = (0..channels).map(|_| dice.chance(0.3)).collect();
     }
     if dice.chance(0.5) {
         (task["step"], task["grid"]) = (0.25.into(), dice.chance(0.5).into());
@@ -125,6 +128,20 @@ fn forecast(dice: &mut Dice, channels: usize) -> Value {
         task["baseline"] = json!({"period": 24, "means": vec![0.1; channels], "scales": vec![0.2; channels]});
     }
     task
+}
+
+/// Experts of all kinds, with short seasons, as series are short.
+fn smoothing(dice: &mut Dice, channels: usize, horizon: usize) -> Value {
+    let mut experts =
+        vec![json!({"level": 1.0}), json!({"level": 0.3, "trend": 0.2, "damping": 0.9}), json!({"level": 0.2, "log": true})];
+    for seasons in [json!([2]), json!([3]), json!([2, 4])] {
+        let share = |dice: &mut Dice| dice.whole(0, 8) as f64 / 10.0;
+        let (level, season, error) = (share(dice), share(dice), share(dice));
+        experts.push(json!({"level": level, "trend": dice.one_of(&[0.0, 0.1]), "season": season, "error": error, "seasons": seasons, "log": dice.chance(0.3)}));
+    }
+    let mut lags = vec![1, horizon.div_ceil(2), horizon];
+    lags.dedup();
+    json!({"lags": lags, "log": vec![true; channels], "experts": experts})
 }
 
 /// A layer for rows one after the other, or several.
@@ -214,7 +231,7 @@ fn reservoir(dice: &mut Dice, width: usize) -> Value {
     json!({
         "layer": "reservoir", "horizon": 0.6 + 3.0 * dice.uniform(),
         "responses": {"order": dice.whole(1, 12), "spans": spans(dice, least), "delay": dice.uniform(), "families": families},
-        "summary": {"order": dice.whole(1, 12), "spans": spans(dice, usize::from(memories || moments)), "memories": memories, "moments": moments, "areas": dice.whole(0, width), "windows": dice.one_of(&[0, 5, 32])},
+        "summary": {"order": dice.whole(1, 12), "spans": spans(dice, usize::from(memories || moments)), "memories": memories, "moments": moments, "areas": dice.whole(0, width), "windows": dice.one_of(&[0, 5, 32]), "depth": dice.whole(0, 3)},
     })
 }
 

@@ -14,6 +14,7 @@ mod neural;
 mod permutation;
 mod reader;
 mod reservoir;
+mod smoothing;
 mod states;
 
 use std::collections::BTreeMap;
@@ -61,7 +62,7 @@ fn library(model: &Model, statics: &[Option<f64>], series: &[Observation]) -> Ve
         all.push(match model.predict(&state).unwrap() {
             Prediction::Class { probabilities, .. } => probabilities,
             Prediction::Value(value) => vec![value],
-            Prediction::Values(values) => values,
+            Prediction::Values(forecasts) => forecasts.values,
         });
     }
     all

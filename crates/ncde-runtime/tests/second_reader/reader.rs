@@ -109,6 +109,11 @@ fn prediction(model: &Value, y: &[f64], series: &[Observation]) -> Vec<f64> {
             let value = |(i, y): (usize, &f64)| {
                 let c = i % scalings.len();
                 let last = series.iter().rev().find_map(|(_, values)| values[c]).map_or(0.0, |x| scale(&scalings[c], x));
+                if !task["smoothing"].is_null() {
+                    let base = crate::smoothing::forecast(task, c, i / scalings.len(), series);
+                    let value = base + y / number(&scalings[c]["factor"]);
+                    return if task["nonnegative"][c] == true { value.max(0.0) } else { value };
+                }
                 unscale(&scalings[c], if task["relative"] == true { last + y } else { *y })
             };
             y.iter().enumerate().map(value).collect()

@@ -219,6 +219,29 @@ pub(crate) fn reservoir(spec: &Value, own: &Own<'_>, rows: &Rows) -> Vec<Vec<f64
             level /= 2;
         }
     }
+    let depth = summary["depth"].as_u64().unwrap_or(0) as usize;
+    let mut words: Vec<Vec<usize>> = vec![vec![]];
+    for length in 0..depth {
+        let longer = words
+            .iter()
+            .filter(|word| word.len() == length)
+            .flat_map(|word| (0..c).map(|letter| word.iter().copied().chain([letter]).collect()));
+        words.extend(longer.collect::<Vec<Vec<usize>>>());
+    }
+    let place = |word: &[usize]| words.iter().position(|other| other == word).unwrap();
+    let mut values = vec![vec![0.0; n]; words.len()];
+    values[0].fill(1.0);
+    for k in 1..n {
+        for word in &words[1..] {
+            let before = |j: usize| values[place(&word[..j])][k - 1] * clock.rho[k].powi(j as i32);
+            let added = |j: usize| -> f64 {
+                let product: f64 = word[j..].iter().map(|&i| rows.values[k][i] - rows.values[k - 1][i]).product();
+                product / (1..=word.len() - j).product::<usize>() as f64
+            };
+            values[place(word)][k] = (0..=word.len()).map(|j| before(j) * added(j)).sum();
+        }
+    }
+    columns.extend(values.into_iter().skip(1));
     columns.extend(rows.statics.iter().map(|&x| vec![x; n]));
     (0..n).map(|k| columns.iter().map(|column| column[k]).collect()).collect()
 }

@@ -200,12 +200,11 @@ impl Choice {
     /// The model that is asked for by its name, its layers or its own keys; else a reservoir, but not for tokens, and not where something is asked for that only models
     /// have that are trained step by step.
     pub(crate) fn of(model: &ModelConfig, train: &TrainConfig, tokens: bool) -> Result<Self, Error> {
-        let is_reservoir = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(name, _)| name == key);
         let name = match &model.name {
             _ if !model.layers.is_empty() => return Ok(Self::Layers),
             Some(name) => name,
             None if tokens => "stack",
-            None if model.keys.keys().all(is_reservoir) && train.of_steps().is_none() => "reservoir",
+            None if Self::key_of_steps(model, train).is_none() => "reservoir",
             None => "slice",
         };
         match PRESETS.iter().find(|preset| preset.name == name) {
@@ -215,6 +214,13 @@ impl Choice {
                 refuse("model.name", format!("`{name}`; there are {}", names.join(", ")))
             }
         }
+    }
+
+    /// A key that is set and that no reservoir has, in full.
+    pub(crate) fn key_of_steps(model: &ModelConfig, train: &TrainConfig) -> Option<String> {
+        let is_reservoir = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(name, _)| name == key);
+        let own = model.keys.keys().find(|key| !is_reservoir(key)).map(|key| format!("model.{key}"));
+        own.or_else(|| train.of_steps().map(|key| format!("train.{key}")))
     }
 
     pub(crate) fn is_closed_form(self) -> bool {

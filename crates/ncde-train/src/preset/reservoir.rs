@@ -7,6 +7,7 @@ use ncde_reservoir::{CUTS, Family, LANES, Pooling, Shape, SummaryShape};
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{Linear, Memory, Over, Pool, RandomFeatures, Reservoir, Standardise};
 
+use super::signature::usual_depth;
 use super::{Built, ClosedForm, Facts, Method, Preset};
 use crate::Error;
 use crate::config::{Keys, table};
@@ -41,7 +42,7 @@ table! {
         groups: usize,
         /// The order of the memory: how many numbers it keeps of a span, up to 12.
         order: usize,
-        /// What is remembered of a series that is predicted as a whole: `small`, a few kilobytes (the default), or `full`, a hundred and more, as each response also has its longest run, mean height and mean time above thresholds.
+        /// What is remembered of a series that is predicted as a whole: `full`, a hundred kilobytes and more, as each response has its longest run, mean height and mean time above thresholds (the default), or `small`, a few kilobytes, for streams of very many series.
         memory: MemoryName,
         /// How many random functions of memories there are, where every observation is predicted at; 600 by default.
         random: usize,
@@ -116,7 +117,7 @@ impl Preset for ReservoirKeys {
             let features = (NUMBERS / facts.lengths.len().clamp(1, 1000)).min(FEATURES);
             (features / (spans * FAMILIES * FULL.len() * CUTS * LANES)).clamp(2, 10)
         };
-        let pools = match self.memory.get_or_insert(MemoryName::Small) {
+        let pools = match self.memory.get_or_insert(MemoryName::Full) {
             MemoryName::Small => SMALL.to_vec(),
             MemoryName::Full => FULL.to_vec(),
         };
@@ -144,7 +145,10 @@ impl Preset for ReservoirKeys {
         let fit = MAX_WINDOWS.min(MAX_INCREMENTS / facts.width().max(1)).min((horizon / gap) as usize);
         let windows = if fit < MIN_WINDOWS { 0 } else { 1 << fit.ilog2() };
         let areas = facts.width().min(MAX_AREAS);
-        let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas, windows };
+        // Words of two letters are areas already, and those of one channel are powers of its increment.
+        let has_words = facts.channels > 1 && usual_depth(facts.width()) > 2;
+        let depth = if has_words { usual_depth(facts.width()) } else { 0 };
+        let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas, windows, depth };
         let reservoir = Reservoir { horizon, responses, summary };
         let layers = vec![
             LayerSpec::Reservoir(reservoir.clone()),

@@ -35,9 +35,10 @@ const POOLED: [&[Pooling]; 7] = {
 const FINALISTS: usize = 4;
 /// A mix that is blended with all families is taken if its error is at most this many times the best.
 const TOLERATED: f64 = 1.03;
-/// The position of the block of windows among the summaries. It has a feature for each moment of each channel, many of which correlate with the target by chance, so
-/// the error of a mix with it must be below this share of the best without it.
+/// The positions of the blocks of windows and of words of the signature among the summaries. They have so many features that some correlate with the target by chance, so
+/// the error of a mix with one must be below this share of the best without.
 const WINDOWS: usize = 3;
+const WORDS: usize = 4;
 const WORTH: f64 = 0.98;
 /// Penalties are powers of this, as shares of the number of rows, between these.
 const STEP: f64 = 3.162_277_660_168_379_5;
@@ -57,7 +58,7 @@ pub(super) fn choose(table: &Table, blocks: &[Block], pools: &[Pooling]) -> Opti
     let kernels: Vec<Vec<f64>> = table.blocks.iter().map(|block| products(block, table.rows)).collect();
     let place = |pool: &Pooling| pools.iter().position(|other| other == pool);
     let pooled: Vec<Vec<usize>> = POOLED.iter().filter_map(|list| list.iter().map(place).collect()).collect();
-    let of = |families: &[usize], pools: &[usize]| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 4]);
+    let of = |families: &[usize], pools: &[usize]| mix(blocks, |f, p| families.contains(&f) && pools.contains(&p), [0.0; 5]);
     let responses: Vec<Vec<f64>> = TOGETHER
         .iter()
         .flat_map(|families| pooled.iter().map(move |pools| of(families, pools)))
@@ -65,15 +66,21 @@ pub(super) fn choose(table: &Table, blocks: &[Block], pools: &[Pooling]) -> Opti
         .collect();
     let mut tried: Vec<Choice> = responses.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect();
     tried.sort_by(|a, b| a.fit.error.total_cmp(&b.fit.error));
+    let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
+    let has_words = blocks.get(rest + WORDS).is_some_and(|block| block.features > 0);
     let alone = [
-        [1.0, 1.0, 0.0, 0.0],
-        [0.0, 1.0, 0.0, 0.0],
-        [0.0, 0.0, 1.0, 0.0],
-        [0.0, 1.0, 1.0, 0.0],
-        [0.0, 0.0, 0.0, 1.0],
-        [0.0, 1.0, 0.0, 1.0],
+        [1.0, 1.0, 0.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0, 0.0, 0.0],
+        [0.0, 1.0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0, 1.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 1.0],
+        [0.0, 0.0, 1.0, 0.0, 1.0],
+        [0.0, 1.0, 1.0, 0.0, 1.0],
     ];
-    let mut beside: Vec<Vec<f64>> = alone.into_iter().map(|rest| mix(blocks, |_, _| false, rest)).collect();
+    let is_there = |rest: &[f64; 5]| has_words || rest[WORDS] == 0.0;
+    let mut beside: Vec<Vec<f64>> = alone.into_iter().filter(is_there).map(|rest| mix(blocks, |_, _| false, rest)).collect();
     for choice in tried.iter().take(FINALISTS) {
         let own = |f, p| blocks.iter().zip(&choice.mix).any(|(block, &w)| block.pool == Some((f, p)) && w > 0.0);
         // Summaries with half the weight of all responses together, the same, twice or four times as much.
@@ -81,31 +88,35 @@ pub(super) fn choose(table: &Table, blocks: &[Block], pools: &[Pooling]) -> Opti
         let say = (count / 2.0).max(1.0);
         let half = say / 2.0;
         let rests = [
-            [0.0, say, 0.0, 0.0],
-            [half, half, 0.0, 0.0],
-            [2.0 * say, 2.0 * say, 0.0, 0.0],
-            [0.0, 0.0, say, 0.0],
-            [0.0, half, half, 0.0],
-            [0.0, 0.0, 0.0, say],
-            [0.0, half, 0.0, half],
-            [0.0, 0.0, 0.0, 4.0 * say],
+            [0.0, say, 0.0, 0.0, 0.0],
+            [half, half, 0.0, 0.0, 0.0],
+            [2.0 * say, 2.0 * say, 0.0, 0.0, 0.0],
+            [0.0, 0.0, say, 0.0, 0.0],
+            [0.0, half, half, 0.0, 0.0],
+            [0.0, 0.0, 0.0, say, 0.0],
+            [0.0, half, 0.0, half, 0.0],
+            [0.0, 0.0, 0.0, 4.0 * say, 0.0],
+            [0.0, 0.0, 0.0, 0.0, say],
+            [0.0, 0.0, half, 0.0, half],
+            [0.0, 0.0, say, 0.0, say],
+            [0.0, half, half, 0.0, half],
         ];
-        beside.extend(rests.into_iter().map(|rest| mix(blocks, own, rest)));
+        beside.extend(rests.into_iter().filter(is_there).map(|rest| mix(blocks, own, rest)));
     }
     beside.retain(|mix| mix.iter().any(|&w| w > 0.0));
     tried.extend(beside.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect::<Vec<_>>());
-    let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
-    let judged = |choice: &Choice| choice.fit.error / if choice.mix[rest + WINDOWS] > 0.0 { WORTH } else { 1.0 };
+    let is_large = |choice: &Choice| [WINDOWS, WORDS].iter().any(|block| choice.mix[rest + block] > 0.0);
+    let judged = |choice: &Choice| choice.fit.error / if is_large(choice) { WORTH } else { 1.0 };
     let best = tried.into_iter().min_by(|a, b| judged(a).total_cmp(&judged(b)))?;
     // On few cases the best mix is partly chosen by chance: it is averaged with the share pools of all families where that costs little error.
-    let shares = mix(blocks, |_, p| p == 0, [0.0; 4]);
+    let shares = mix(blocks, |_, p| p == 0, [0.0; 5]);
     let halves: Vec<f64> = best.mix.iter().zip(&shares).map(|(a, b)| 0.5 * (a + b)).collect();
     let blended = best_of(table, &kernels, &halves).filter(|blend| blend.fit.error <= TOLERATED * best.fit.error);
     Some(blended.unwrap_or(best))
 }
 
-/// The weights of blocks: 1 for pools that are `taken`, these for memories, moments, areas and windows, 1 for statics; scaled to sum to 1.
-fn mix(blocks: &[Block], taken: impl Fn(usize, usize) -> bool, beside: [f64; 4]) -> Vec<f64> {
+/// The weights of blocks: 1 for pools that are `taken`, these for memories, moments, areas, windows and words, 1 for statics; scaled to sum to 1.
+fn mix(blocks: &[Block], taken: impl Fn(usize, usize) -> bool, beside: [f64; 5]) -> Vec<f64> {
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
     let weight = |(i, block): (usize, &Block)| match block.pool {
         _ if block.features == 0 => 0.0,
@@ -124,16 +135,16 @@ fn best_of(table: &Table, kernels: &[Vec<f64>], mix: &[f64]) -> Option<Choice> {
     for (kernel, &w) in kernels.iter().zip(mix).filter(|(_, w)| **w > 0.0) {
         k.iter_mut().zip(kernel).for_each(|(k, x)| *k += w * x);
     }
-    let (lambda, fit) = best_penalty(&k, &table.targets, &table.groups)?;
+    let (lambda, fit) = best_penalty(&k, &table.targets, &table.groups, &table.roots)?;
     Some(Choice { mix: mix.to_vec(), lambda, fit })
 }
 
-/// The penalty with the least leave-out error and its fit, of products of all pairs of rows: from the middle down the valley.
-pub(crate) fn best_penalty(k: &[f64], targets: &[f64], groups: &[Range<usize>]) -> Option<(f64, Fit)> {
+/// The penalty with the least leave-out error and its fit, of products of all pairs of rows with these square roots of weights: from the middle down the valley.
+pub(crate) fn best_penalty(k: &[f64], targets: &[f64], groups: &[Range<usize>], roots: &[f64]) -> Option<(f64, Fit)> {
     let rows = groups.last().map_or(0, |last| last.end);
     let at = |power: i32| {
         let lambda = rows as f64 * STEP.powi(power);
-        let fit = PENALTIES.contains(&power).then(|| fit(k, targets, groups, lambda)).flatten()?;
+        let fit = PENALTIES.contains(&power).then(|| fit(k, targets, groups, roots, lambda)).flatten()?;
         Some((lambda, fit))
     };
     down_the_valley(MIDDLE, at, |(_, fit)| fit.error)

@@ -12,8 +12,10 @@
 //! | `choose` | which blocks, which penalty |
 //! | `calibrate` | from scores to probabilities |
 //! | `steps` | a readout at every observation: many rows of few features |
+//! | `beside` | how much of a readout is added to the smoothing of forecasts |
 //! | `folds` | which of these features, which penalty |
 
+mod beside;
 mod calibrate;
 mod choose;
 mod draw;
@@ -28,15 +30,16 @@ use std::time::Instant;
 use ncde_report::record::StopReason;
 use ncde_reservoir::{CUTS, Family, LANES, ridge};
 use ncde_runtime::layer::{Block, Reservoir};
-use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task};
+use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task, Threshold};
 
 use super::checkpoint::Progress;
 use super::directory::CONFIG;
 use super::preset::ClosedForm;
 use super::run::{tell_overflows, write_record};
 use super::store::{save_model, write_whole};
+use super::threshold::Wanted;
 use super::{Error, Event, Outcome, Run, TrainRequest};
-pub(super) use calibrate::temperature;
+pub(super) use calibrate::HeldOut;
 pub(super) use choose::best_penalty;
 use choose::{Choice, choose};
 use ncde_runtime::random::Stream;
@@ -75,11 +78,20 @@ impl Run {
         if let Some(record) = self.finished(directory).filter(|_| request.resume).transpose()? {
             return Ok(Outcome { record, already: true });
         }
+        if let (Some(groups), Some(&first)) = (&self.data.groups, self.parts.train.first())
+            && self.parts.train.iter().all(|&case| groups[case] == groups[first])
+        {
+            return Err(Error::Unfit(format!(
+                "all {} training cases are of the group `{}`, so that none can be left out to judge by; at least 2 groups are needed",
+                self.parts.train.len(),
+                groups[first]
+            )));
+        }
         write_whole(&directory.join(CONFIG), self.config.to_toml().as_bytes())?;
         let begun = Instant::now();
         let solved = match closed_form {
             ClosedForm::Pooled(reservoir) => self.solve(reservoir)?,
-            ClosedForm::Steps { memory, random } => self.solve_steps(memory, *random)?,
+            ClosedForm::Steps { memory, random } => self.beside_smoothing(self.solve_steps(memory, *random)?)?,
         };
         let progress = Progress { seconds: begun.elapsed().as_secs_f64(), ..self.beginning() };
         for event in [Event::Solved { chosen: &solved.chosen, error: solved.error }, Event::Testing] {
@@ -117,7 +129,8 @@ impl Run {
         let cuts = draw::thresholds(&computer.responses, &seen, &stream.child(2));
         let computer = Computer { responses: computer.responses.with_cuts(cuts.clone()), ..computer };
 
-        let all = wanted(&self.goal, task.at(), &self.parts.train, |i| self.data.cases[i].len() - 1);
+        let train: Vec<[usize; 2]> = self.train_by_group().into_iter().map(|case| [case, self.group(case)]).collect();
+        let all = wanted(&self.goal, task.at(), &train, |i| self.data.cases[i].len() - 1);
         let count: usize = all.iter().map(|wanted| wanted.observations.len()).sum();
         if count < 2 {
             return Err(Error::Unfit(format!("{count} labelled observations to train on; at least 2 are needed")));
@@ -125,17 +138,15 @@ impl Run {
         let some = if count <= MAX_PAIRED { all.clone() } else { thinned(&all, CHOSEN_ON, EACH, &stream.child(3)) };
         let blocks = full.blocks(&signal);
         let sizes: Vec<usize> = blocks.iter().map(|block| block.features).collect();
-        let table = Table::new(&computer, &cases, &some, &sizes, outputs);
+        let table = Table::new(&computer, &cases, &some, &sizes, &self.goal);
         let pools = full.responses.families.first().map_or(&[][..], |family| &family.pools);
         let choice = choose(&table, &blocks, pools)
             .ok_or_else(|| Error::Unfit("no features vary over the training cases: there is nothing to learn from".into()))?;
 
         let (kept, weights) = trimmed(full, &blocks, &choice.mix, [&mix, &taps, &cuts], width);
         let chosen = words(full, &blocks, &choice.mix);
-        let temperature = match task {
-            Task::Classification { .. } => temperature(&choice.fit.left_out, &table.targets, &table.means),
-            _ => 1.0,
-        };
+        let (targets, means, roots) = (&table.targets, &table.means, &table.roots);
+        let (temperature, threshold) = self.calibrated(HeldOut { scores: &choice.fit.left_out, targets, means, roots })?;
         let error = choice.fit.error;
         let readout = if count <= MAX_PAIRED {
             Readout::paired(&table, &choice)
@@ -146,14 +157,24 @@ impl Run {
             let [mix, taps, cuts] = [&weights[0].values[..], &weights[1].values, &weights[2].values];
             let sizes: Vec<usize> = kept.blocks(&signal).iter().map(|block| block.features).collect();
             let own: Vec<f64> = blocks.iter().zip(&choice.mix).filter(|(_, w)| **w > 0.0).map(|(_, &w)| w).collect();
-            let table = Table::new(&Computer::new(&kept, width, [mix, taps, cuts]), &cases, &some, &sizes, outputs);
+            let table = Table::new(&Computer::new(&kept, width, [mix, taps, cuts]), &cases, &some, &sizes, &self.goal);
             Readout::descended(table, &own, choice.lambda)
         };
-        let mut spec = self.spec.clone();
+        let mut spec = ModelSpec { threshold, ..self.spec.clone() };
         spec.layers[0] = LayerSpec::Reservoir(kept);
         let parameters = readout.weight.len() + outputs;
         let weights = weights.into_iter().chain(readout.named(spec.layers.len(), temperature)).collect();
         Ok(Solved { spec, weights, parameters, chosen, error })
+    }
+}
+
+impl Run {
+    /// From scores of held-out rows: what the scores of classes are multiplied with, and the threshold that is asked for.
+    fn calibrated(&self, held_out: HeldOut<'_>) -> Result<(f64, Option<Threshold>), Error> {
+        let Task::Classification { classes, .. } = &self.spec.task else { return Ok((1.0, None)) };
+        let tau = held_out.temperature();
+        let best = |wanted: &Wanted| wanted.best(&held_out.probabilities(tau), classes.len(), &held_out.truth());
+        Ok((tau, self.settings.threshold.as_ref().map(best).transpose()?))
     }
 }
 
@@ -289,6 +310,9 @@ fn trimmed(
     if mix[rest + 3] == 0.0 {
         kept.summary.windows = 0;
     }
+    if mix[rest + 4] == 0.0 {
+        kept.summary.depth = 0;
+    }
     if !(kept.summary.memories || kept.summary.moments) {
         kept.summary.spans.clear();
     }
@@ -329,7 +353,7 @@ fn words(full: &Reservoir, blocks: &[Block], mix: &[f64]) -> String {
     }
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
     parts.extend(
-        ["memories", "moments", "areas", "windows", "statics"]
+        ["memories", "moments", "areas", "windows", "signature", "statics"]
             .iter()
             .zip(&taken[rest..])
             .filter(|(_, taken)| **taken)

@@ -42,17 +42,19 @@ impl<'a> CaseRows<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wanted {
     pub(super) case: usize,
+    /// Cases of one group are left out together.
+    pub(super) group: usize,
     pub(super) observations: Vec<usize>,
     pub(super) targets: Vec<f64>,
 }
 
-/// What should be said of each case: at the end, or at labelled observations. Rows of which a number is missing are left out.
-pub(super) fn wanted(goal: &Goal, at: At, cases: &[usize], last: impl Fn(usize) -> usize) -> Vec<Wanted> {
-    let one = |&case: &usize| {
-        let asked = goal.numeric_targets(case, 1).into_iter().filter(|(_, row)| row.iter().all(|x| x.is_finite()));
+/// What should be said of each case, given with its group: at the end, or at labelled observations. Rows of which a number is missing are left out.
+pub(super) fn wanted(goal: &Goal, at: At, cases: &[[usize; 2]], last: impl Fn(usize) -> usize) -> Vec<Wanted> {
+    let one = |&[case, group]: &[usize; 2]| {
+        let asked = goal.numeric_targets(case, 1, None).into_iter().filter(|(_, row)| row.iter().all(|x| x.is_finite()));
         let (observations, targets): (Vec<usize>, Vec<Vec<f64>>) =
             asked.map(|(t, row)| (if at == At::End { last(case) } else { t }, row)).unzip();
-        Wanted { case, observations, targets: targets.concat() }
+        Wanted { case, group, observations, targets: targets.concat() }
     };
     cases.iter().map(one).filter(|wanted| !wanted.observations.is_empty()).collect()
 }
@@ -75,7 +77,7 @@ pub(super) fn thinned(all: &[Wanted], rows: usize, each: usize, stream: &Stream)
         let (observations, targets): (Vec<usize>, Vec<&[f64]>) =
             places.map(|p| (all[i].observations[p], &all[i].targets[p * outputs..(p + 1) * outputs])).unzip();
         count += observations.len();
-        chosen.push((i, Wanted { case: all[i].case, observations, targets: targets.concat() }));
+        chosen.push((i, Wanted { case: all[i].case, group: all[i].group, observations, targets: targets.concat() }));
     }
     chosen.sort_by_key(|(i, _)| *i);
     chosen.into_iter().map(|(_, wanted)| wanted).collect()

@@ -10,14 +10,17 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use burn_flex::Flex;
 use burn_tensor::{Tensor, TensorData};
 use ncde_reservoir::sums::Sums;
 use ncde_runtime::layer::{Layer, Memory, RandomFeatures, Row, StateMemory, Step, Values};
-use ncde_runtime::{LayerSpec, NamedWeight, Task};
+use ncde_runtime::{LayerSpec, NamedWeight, Task, Threshold};
 
 use super::folds::{Choice, alike, choose};
-use super::{Readout, Solved, calibrate};
+use super::{HeldOut, Readout, Solved};
+use crate::ahead::Bases;
 use crate::{Error, Run};
 use ncde_layers::dense;
 use ncde_runtime::random::Stream;
@@ -90,17 +93,19 @@ impl Run {
         let blind = if matches!(self.spec.task, Task::Forecast { .. }) { random / 2 } else { 0 };
         let counts = Counts { memories: memory.output(&signal, &[])?.width() - values, values, blind, seeing: random - blind };
         let outputs = self.goal.outputs;
-        let places: usize = self.parts.train.iter().map(|&i| self.goal.places(i)).sum();
+        let train = self.train_by_group();
+        let places: usize = train.iter().map(|&i| self.goal.places(i)).sum();
         let products = places as f64 * ((counts.all() + outputs) as f64).powi(2);
         let every = (products / MAX_PRODUCTS).max((places * outputs) as f64 / MAX_TARGETS).ceil().max(1.0) as usize;
-        let requested = known(self.parts.train.iter().map(|&i| self.goal.numeric_targets(i, every)).collect(), outputs);
+        let targets = |&i: &usize| self.goal.numeric_targets(i, every, Some(Bases::new(&self.spec, &self.data.cases[i])));
+        let requested = known(train.par_iter().map(targets).collect(), outputs);
         let total: usize = requested.iter().map(Vec::len).sum();
         if total < 2 {
             return Err(Error::Unfit(format!("{total} observations to learn from; at least 2 are needed")));
         }
 
         let mut inputs = Sums::new(counts.inputs(), 0);
-        self.pass(memory, &requested, &mut |_, rows, _| inputs.add(rows))?;
+        self.pass(memory, &requested, &mut |_, rows, _| inputs.add(rows, &vec![1.0; rows.len() / counts.inputs().max(1)]))?;
         let stream = Stream::new(self.settings.plan.seed, 8);
         let expansion = Expansion::drawn(memory, signal.width(), counts, &inputs, &stream);
         drop(inputs);
@@ -119,13 +124,16 @@ impl Run {
                 }
                 seen += 1;
             }
-            folds[fold]
-                .add(&both.flat_map(|(row, y)| row.iter().copied().chain(y.iter().map(|&y| y as f32))).collect::<Vec<_>>());
+            let weights: Vec<f64> = targets.chunks_exact(outputs).map(|targets| self.goal.row_weight(targets)).collect();
+            let columns = both.flat_map(|(row, y)| row.iter().copied().chain(y.iter().map(|&y| y as f32)));
+            folds[fold].add(&columns.collect::<Vec<_>>(), &weights);
         })?;
         let choice = choose(&folds, self.lists(counts, &folds), &expansion.sizes(signal.width(), counts))
             .ok_or_else(|| Error::Unfit("nothing varies over the training cases: there is nothing to learn from".into()))?;
-        let temperature = if calibrated { temperature(&choice, &sample, outputs) } else { 1.0 };
-        Ok(self.trimmed_steps(memory, counts, &expansion, &choice, temperature))
+        let (temperature, threshold) = self.calibrated_steps(&choice, &sample)?;
+        let mut solved = self.trimmed_steps(memory, counts, &expansion, &choice, temperature);
+        solved.spec.threshold = threshold;
+        Ok(solved)
     }
 
     /// Lists of features to choose from, smaller ones first. A forecast has levels only together with everything else, and only of series whose levels come back.
@@ -145,11 +153,15 @@ impl Run {
         let (signal, total) = (self.spec.signal(), requested.iter().map(Vec::len).sum::<usize>());
         let mut step: Box<dyn Step> = memory.step(&signal, &mut Values::default(), Vec::new())?;
         let (mut rows, mut wanted, mut fold, mut seen, mut out) = (Vec::new(), Vec::new(), 0, 0_usize, Vec::new());
-        for (&case, requested) in self.parts.train.iter().zip(requested) {
+        let mut group = None;
+        for (case, requested) in self.train_by_group().into_iter().zip(requested) {
             let (values, times, statics) = self.features.case(case);
             let statics: Vec<f64> = statics.iter().map(|&x| f64::from(x)).collect();
             let mut remembered = StateMemory::new(step.memory());
             let mut requested = requested.iter().peekable();
+            // A group is in one stretch.
+            let fold_of_group = if group == Some(self.group(case)) { fold } else { seen * FOLDS.min(total) / total };
+            group = Some(self.group(case));
             for (t, &time) in times.iter().enumerate() {
                 let Some((next, targets)) = requested.peek() else { break };
                 let row: Vec<f64> = values[t * signal.width()..(t + 1) * signal.width()].iter().map(|&x| f64::from(x)).collect();
@@ -157,7 +169,7 @@ impl Run {
                 if *next != t {
                     continue;
                 }
-                let own = seen * FOLDS.min(total) / total;
+                let own = if self.is_grouped() { fold_of_group } else { seen * FOLDS.min(total) / total };
                 if own != fold || rows.len() >= AT_ONCE * out.len() {
                     on(fold, &rows, &wanted);
                     rows.clear();
@@ -172,6 +184,21 @@ impl Run {
         }
         on(fold, &rows, &wanted);
         Ok(())
+    }
+
+    /// The temperature of scores and the threshold, from predictions for each sampled row by the fit without its stretch.
+    fn calibrated_steps(&self, choice: &Choice, sample: &[Sampled]) -> Result<(f64, Option<Threshold>), Error> {
+        let (mut scores, mut wanted, mut roots) = (Vec::new(), Vec::new(), Vec::new());
+        for (fold, row, targets) in sample {
+            let line = &choice.without[*fold];
+            for (weight, bias) in line.weight.chunks_exact(choice.kept.len()).zip(&line.bias) {
+                scores.push(bias + choice.kept.iter().zip(weight).map(|(&i, w)| w * f64::from(row[i])).sum::<f64>());
+            }
+            let root = self.goal.row_weight(targets).sqrt();
+            wanted.extend(targets.iter().map(|y| y * root));
+            roots.push(root);
+        }
+        self.calibrated(HeldOut { scores: &scores, targets: &wanted, means: &vec![0.0; self.goal.outputs], roots: &roots })
     }
 
     /// The model with only the features that were chosen.
@@ -323,20 +350,6 @@ fn comes_back(folds: &[Sums], levels: Range<usize>) -> bool {
         let within = known.iter().map(|(_, deviations)| deviations[i].powi(2)).sum::<f64>() / n;
         between <= DRIFTS * DRIFTS * within
     })
-}
-
-/// The temperature of scores, from predictions for each sampled row by the fit without its stretch.
-fn temperature(choice: &Choice, sample: &[Sampled], outputs: usize) -> f64 {
-    let features = choice.kept.len();
-    let mut scores = Vec::new();
-    for (fold, row, _) in sample {
-        let line = &choice.without[*fold];
-        for (weight, bias) in line.weight.chunks_exact(features).zip(&line.bias) {
-            scores.push(bias + choice.kept.iter().zip(weight).map(|(&i, w)| w * f64::from(row[i])).sum::<f64>());
-        }
-    }
-    let targets: Vec<f64> = sample.iter().flat_map(|(_, _, targets)| targets.iter().copied()).collect();
-    calibrate::temperature(&scores, &targets, &vec![0.0; outputs])
 }
 
 /// The readout on standardised features, so that the numbers in a file are of similar size.

@@ -1,8 +1,10 @@
 //! Features of many rows in blocks, standardised: every block has the same say, whatever its size.
 //!
 //! ```text
-//! z = (x - mean) / (deviation sqrt(features of the block that vary))          so a block has |z|^2 = 1 in the mean
+//! z = sqrt(c) (x - mean) / (deviation sqrt(features of the block that vary))          so a block has |z|^2 = 1 in the mean
 //! ```
+//!
+//! `c` is the weight of a row, 1 in the mean; means and deviations are weighted as well.
 
 use std::ops::Range;
 
@@ -11,6 +13,7 @@ use ncde_runtime::layer::Reservoir;
 use rayon::prelude::*;
 
 use super::rows::{CaseRows, Wanted};
+use crate::goal::Goal;
 
 /// What computes features.
 #[derive(Debug)]
@@ -49,56 +52,63 @@ pub(super) struct Table {
     /// Mean and factor of each feature.
     pub(super) shift: Vec<f32>,
     pub(super) factor: Vec<f32>,
-    /// Rows of the same series, which are left out together.
+    /// Rows of the same series or group, which are left out together.
     pub(super) groups: Vec<Range<usize>>,
-    /// `[rows, outputs]`, columns of mean 0.
+    /// `[rows, outputs]`, columns of weighted mean 0, multiplied with `roots`.
     pub(super) targets: Vec<f64>,
+    /// The square root of the weight of each row.
+    pub(super) roots: Vec<f64>,
     pub(super) means: Vec<f64>,
     pub(super) rows: usize,
 }
 
 impl Table {
     /// Of rows of cases, in blocks of these sizes.
-    pub(super) fn new(computer: &Computer, cases: &[CaseRows<'_>], all: &[Wanted], sizes: &[usize], outputs: usize) -> Self {
+    pub(super) fn new(computer: &Computer, cases: &[CaseRows<'_>], all: &[Wanted], sizes: &[usize], goal: &Goal) -> Self {
         let of = |scratch: &mut (Scratch, SummaryScratch), wanted: &Wanted| {
             computer.features(&cases[wanted.case], &wanted.observations, scratch)
         };
         let features: Vec<Vec<f32>> = all.par_iter().map_init(Default::default, of).collect();
         let width: usize = sizes.iter().sum();
         let rows: Vec<&[f32]> = features.iter().flat_map(|own| own.chunks_exact(width.max(1))).collect();
-        let n = rows.len();
+        let (n, outputs) = (rows.len(), goal.outputs);
+        let mut targets: Vec<f64> = all.iter().flat_map(|wanted| wanted.targets.iter().copied()).collect();
+        let mut weights: Vec<f64> = targets.chunks_exact(outputs).map(|row| goal.row_weight(row)).collect();
+        let usual = weights.iter().sum::<f64>() / n.max(1) as f64;
+        weights.iter_mut().for_each(|weight| *weight /= usual);
         let starts: Vec<usize> = sizes.iter().scan(0, |start, size| Some(std::mem::replace(start, *start + size))).collect();
         let made: Vec<(Vec<f32>, Vec<f32>, Vec<f32>)> =
-            starts.par_iter().zip(sizes).map(|(&start, &size)| standardised(&rows, start, size)).collect();
+            starts.par_iter().zip(sizes).map(|(&start, &size)| standardised(&rows, &weights, start, size)).collect();
         let (mut blocks, mut shift, mut factor) = (Vec::new(), Vec::new(), Vec::new());
         for (block, own_shift, own_factor) in made {
             blocks.push(block);
             shift.extend(own_shift);
             factor.extend(own_factor);
         }
-        let groups = all.iter().scan(0, |start, wanted| {
-            let own = *start..*start + wanted.observations.len();
+        let groups = all.chunk_by(|a, b| a.group == b.group).scan(0, |start, group| {
+            let own = *start..*start + group.iter().map(|wanted| wanted.observations.len()).sum::<usize>();
             *start = own.end;
             Some(own)
         });
-        let mut targets: Vec<f64> = all.iter().flat_map(|wanted| wanted.targets.iter().copied()).collect();
-        let mean = |o: usize| targets.iter().skip(o).step_by(outputs).sum::<f64>() / n.max(1) as f64;
-        let means: Vec<f64> = (0..outputs).map(mean).collect();
-        targets.iter_mut().enumerate().for_each(|(i, y)| *y -= means[i % outputs]);
-        Self { blocks, shift, factor, groups: groups.collect(), targets, means, rows: n }
+        let column = |o: usize| targets.iter().skip(o).step_by(outputs).zip(&weights);
+        let means: Vec<f64> =
+            (0..outputs).map(|o| column(o).map(|(y, weight)| weight * y).sum::<f64>() / n.max(1) as f64).collect();
+        let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
+        targets.iter_mut().enumerate().for_each(|(i, y)| *y = (*y - means[i % outputs]) * roots[i / outputs]);
+        Self { blocks, shift, factor, groups: groups.collect(), targets, roots, means, rows: n }
     }
 }
 
-/// One block of features, with means and factors.
-fn standardised(rows: &[&[f32]], start: usize, size: usize) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+/// One block of features of rows with weights, with means and factors.
+fn standardised(rows: &[&[f32]], weights: &[f64], start: usize, size: usize) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
     let n = rows.len().max(1) as f64;
     let (mut mean, mut square) = (vec![0.0_f64; size], vec![0.0_f64; size]);
-    for row in rows {
-        mean.iter_mut().zip(&row[start..start + size]).for_each(|(mean, &x)| *mean += f64::from(x) / n);
+    for (row, weight) in rows.iter().zip(weights) {
+        mean.iter_mut().zip(&row[start..start + size]).for_each(|(mean, &x)| *mean += weight * f64::from(x) / n);
     }
-    for row in rows {
+    for (row, weight) in rows.iter().zip(weights) {
         for ((square, mean), &x) in square.iter_mut().zip(&mean).zip(&row[start..start + size]) {
-            *square += (f64::from(x) - mean).powi(2) / n;
+            *square += weight * (f64::from(x) - mean).powi(2) / n;
         }
     }
     // A feature that does not vary says nothing.
@@ -112,8 +122,9 @@ fn standardised(rows: &[&[f32]], start: usize, size: usize) -> (Vec<f32>, Vec<f3
         .collect();
     let shift: Vec<f32> = mean.iter().map(|&x| x as f32).collect();
     let mut block = Vec::with_capacity(rows.len() * size);
-    for row in rows {
-        block.extend(row[start..start + size].iter().zip(shift.iter().zip(&factor)).map(|(x, (m, s))| (x - m) * s));
+    for (row, weight) in rows.iter().zip(weights) {
+        let root = weight.sqrt() as f32;
+        block.extend(row[start..start + size].iter().zip(shift.iter().zip(&factor)).map(|(x, (m, s))| (x - m) * s * root));
     }
     (block, shift, factor)
 }

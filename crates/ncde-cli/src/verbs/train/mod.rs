@@ -112,9 +112,13 @@ fn train_in(run: Run, directory: &Path, args: &TrainArgs, words: &[String]) -> R
         Some(counts) => ("observations", counts),
         None => ("cases", run.series()),
     };
-    let by_time = if run.cuts().is_some() { ", split by time" } else { "" };
+    let split = match (run.cuts(), run.is_grouped()) {
+        (Some(_), _) => ", split by time",
+        (None, true) => ", split by group",
+        (None, false) => "",
+    };
     let model = format!("{}: {}", run.spec().name, run.spec().detail());
-    output::info(&format!("{train} {what} to train on, {validation} to validate, {test} to test{by_time}; {model}"));
+    output::info(&format!("{train} {what} to train on, {validation} to validate, {test} to test{split}; {model}"));
     for warning in run.warnings() {
         output::warn(&format!("warning: {warning}"));
     }

@@ -49,7 +49,7 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
         unlabelled.warning
     });
     let name = arrays.name.unwrap_or_else(|| name.into());
-    let data = Dataset { name, channels, statics: static_names, times: clock, cases, targets, vocabulary };
+    let data = Dataset { name, channels, statics: static_names, times: clock, cases, targets, vocabulary, groups: None };
     Ok(Loaded::of(data, warning.into_iter().collect()))
 }
 

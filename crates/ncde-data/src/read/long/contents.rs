@@ -31,7 +31,7 @@ impl Guess<'_> {
     pub(super) fn cells(&mut self, column: usize, role: Role, file: Evidence) -> Result<Cells, Error> {
         let facts = &self.seen.facts[column];
         match role {
-            Role::Id | Role::Token | Role::Ignored => Ok(Cells::Text),
+            Role::Id | Role::Group | Role::Token | Role::Ignored => Ok(Cells::Text),
             Role::Time => self.time_cells(column, file),
             Role::Label if facts.texts > 0 => Ok(Cells::Text),
             Role::Label => self.numbers(column, file),

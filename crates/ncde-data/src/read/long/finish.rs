@@ -113,6 +113,24 @@ pub(in super::super) fn expand(table: &Table) -> Result<(Vec<String>, Vec<Vec<f6
     Ok((outputs.into_iter().map(|output| output.name).collect(), numbers))
 }
 
+/// The group of each case, if they have one.
+pub(in super::super) fn groups<'a>(cases: impl IntoIterator<Item = &'a Raw>, file: &str) -> Result<Option<Vec<String>>, Error> {
+    let (mut groups, mut without) = (Vec::new(), None);
+    for case in cases {
+        match &case.group {
+            Some(group) => groups.push(group.clone()),
+            None => without = Some(&case.id),
+        }
+    }
+    match without {
+        Some(id) if !groups.is_empty() => {
+            let seen = format!("series `{}` has no group, but others have one", shown(id));
+            Err(Error::question(file, seen, "give every series the group that it belongs to"))
+        }
+        without => Ok(without.is_none().then_some(groups)),
+    }
+}
+
 impl Table {
     /// The dataset of all cases, and how its columns were read.
     pub(in super::super) fn finish(
@@ -137,6 +155,7 @@ impl Table {
         let statics = outputs(&self.values, |i| is_static[i])?;
         let is_plain = channels.len() == self.values.len() && channels.iter().all(|output| output.category.is_none());
         let width = self.values.len();
+        let groups = groups(&self.cases, name)?;
         let mut cases = Vec::with_capacity(self.cases.len());
         for raw in std::mem::take(&mut self.cases) {
             let of_first = |output: &Output<'_>| {
@@ -160,6 +179,7 @@ impl Table {
             cases,
             targets,
             vocabulary,
+            groups,
         };
         Ok(Loaded { data, layout: Some(layout), warnings })
     }

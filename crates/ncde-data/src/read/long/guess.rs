@@ -54,8 +54,8 @@ pub(in super::super) struct Seen<'a> {
     pub(in super::super) options: &'a ReadOptions,
 }
 
-/// Which of some columns rise from row to row in each series, by the column of ids.
-type Rises<'a> = &'a dyn Fn(&[usize], Option<usize>) -> Result<Vec<bool>, Error>;
+/// Which of some columns rise from row to row in each series, by the columns of ids.
+type Rises<'a> = &'a dyn Fn(&[usize], &[usize]) -> Result<Vec<bool>, Error>;
 
 /// The columns of a table, texts and statics not told apart yet.
 pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Vec<Column>, Vec<Warning>), Error> {
@@ -141,7 +141,8 @@ impl Guess<'_> {
 
     /// Series on one line each, read as observations, would be nonsense.
     fn check_wide(&self, id: Option<usize>, time: Option<usize>) -> Result<(), Error> {
-        let is_unique = id.is_none_or(|id| self.seen.facts[id].different().is_some_and(|count| count as u64 == self.seen.rows));
+        let is_unique =
+            self.ids(id).iter().all(|&id| self.seen.facts[id].different().is_some_and(|count| count as u64 == self.seen.rows));
         let is_single = matches!(self.seen.kind, FileKind::OfFolder | FileKind::Labels);
         if time.is_some()
             || self.overrides.time == Override::None
@@ -209,21 +210,8 @@ impl Guess<'_> {
             }
             (Override::Unset, _) => {}
         }
-        let repeats = |i: usize| self.seen.facts[i].different().is_some_and(|count| (count as u64) < self.seen.rows);
         let facts = self.seen.facts;
-        let is_suggested = |i: usize| {
-            let name = &self.seen.names[i];
-            let numbered = || {
-                facts[i].texts == 0 || facts[i].example.as_ref().is_some_and(|text| text.contains(|c: char| c.is_ascii_digit()))
-            };
-            Some(i) != label
-                && !names::is_id(name)
-                && names::suggests_id(name)
-                && repeats(i)
-                && !facts[i].has_fractions
-                && (!names::needs_numbers(name) || numbered())
-        };
-        let suggested = self.free(is_suggested);
+        let suggested = self.free(|i| Some(i) != label && self.suggests_owner(i));
         if let Some(id) = self.only(&known, Role::Id)? {
             if !facts[id].counts_rows() {
                 return Ok(Some(id));
@@ -231,7 +219,7 @@ impl Guess<'_> {
             // A number for each row: of a row, not of a series, if the rows go on as those of a series do.
             if suggested.is_empty() {
                 let times = self.free(|i| names::is_time(&self.seen.names[i]));
-                let goes_on = times.is_empty() || rises(&times, None)?.contains(&true);
+                let goes_on = times.is_empty() || rises(&times, &[])?.contains(&true);
                 if !goes_on || self.seen.rows < 3 {
                     return Ok(Some(id));
                 }
@@ -248,6 +236,25 @@ impl Guess<'_> {
             self.warn(seen, format!("say so with `--id {name}`, or `--id none` if all rows are one series"));
         }
         Ok(id)
+    }
+
+    /// Whether a column seems to name what rows belong to: by its name, and with several rows of each.
+    fn suggests_owner(&self, i: usize) -> bool {
+        let (name, facts) = (&self.seen.names[i], &self.seen.facts[i]);
+        let repeats = facts.different().is_some_and(|count| (count as u64) < self.seen.rows);
+        let numbered =
+            || facts.texts == 0 || facts.example.as_ref().is_some_and(|text| text.contains(|c: char| c.is_ascii_digit()));
+        !names::is_id(name)
+            && names::suggests_id(name)
+            && repeats
+            && !facts.has_fractions
+            && (!names::needs_numbers(name) || numbered())
+    }
+
+    /// All columns that name series, where this is the first.
+    fn ids(&self, id: Option<usize>) -> Vec<usize> {
+        let is_id = |i: &usize| Some(*i) == id || self.overrides.roles[*i] == Some(Role::Id);
+        (0..self.seen.names.len()).filter(is_id).collect()
     }
 
     fn id_in_folder(&self, column: usize) -> Error {
@@ -280,7 +287,7 @@ impl Guess<'_> {
             None => {
                 let elapsed =
                     self.free(|i| is_free(i) && self.seen.facts[i].texts == 0 && names::suggests_elapsed(&self.seen.names[i]));
-                let rising = if elapsed.is_empty() { vec![] } else { rises(&elapsed, id)? };
+                let rising = if elapsed.is_empty() { vec![] } else { rises(&elapsed, &self.ids(id))? };
                 let rising: Vec<usize> = elapsed.into_iter().zip(rising).filter(|(_, rises)| *rises).map(|(i, _)| i).collect();
                 self.only(&rising, Role::Time)?
             }
@@ -318,6 +325,10 @@ impl Guess<'_> {
         } else if facts.counts_rows() && (names::suggests_counter(&name) || self.seen.rows >= COUNTED_ROWS) {
             let otherwise = format!("`--channels` if it is a quantity, `--time {name}` if it is the time");
             ("counts the rows".into(), otherwise)
+        } else if id.is_some() && self.suggests_owner(column) {
+            let otherwise =
+                format!("`--group {name}` if its series stay together in every split, or `--static {name}` if it matters");
+            ("names what series belong to".into(), otherwise)
         } else if names::ends_as_id(&name) && !facts.has_fractions {
             let role = if id.is_none() {
                 format!("`--id {name}` if it names series")

@@ -33,6 +33,8 @@ pub(in super::super) fn columns(
     for (i, name) in names.iter().enumerate() {
         let trained = find(layout, name, names);
         let role = overrides.roles[i].or_else(|| trained.map(|trained| trained.role).filter(|role| !replaced.contains(role)));
+        // What belongs together matters in training alone.
+        let role = role.map(|role| if role == Role::Group && overrides.roles[i].is_none() { Role::Ignored } else { role });
         let role = match role {
             Some(role) => role,
             None => {
@@ -51,7 +53,7 @@ pub(in super::super) fn columns(
                 let known = layout.with(role).next().map(|trained| trained.cells.clone());
                 known.unwrap_or(if role == Role::Time { Cells::PLAIN_TIME } else { Cells::Text })
             }
-            (Role::Id | Role::Ignored | Role::Token, _) => Cells::Text,
+            (Role::Id | Role::Group | Role::Ignored | Role::Token, _) => Cells::Text,
             (Role::Static | Role::Channel, _) => {
                 let (name, plural) = (shown(name), role.plural());
                 let seen = format!("column `{name}` is named as one of {plural}, but the model was not trained on it");
@@ -63,6 +65,9 @@ pub(in super::super) fn columns(
         columns.push(Column { name: name.clone(), role, cells });
     }
     check_once(file, &columns)?;
+    if overrides.id == Override::Unset {
+        check_ids(file, layout, &columns)?;
+    }
     check_time(file, names, layout, &overrides, &columns)?;
     if overrides.id == Override::Unset && !matches!(kind, FileKind::OfFolder) {
         if layout.with(Role::Id).next().is_none() {
@@ -113,7 +118,7 @@ fn set_decimal(marks: &mut Marks, options: &ReadOptions) {
 
 /// Of ids, times, labels and tokens there is one column each.
 fn check_once(file: &str, columns: &[Column]) -> Result<(), Error> {
-    for role in [Role::Id, Role::Time, Role::Label, Role::Token] {
+    for role in [Role::Time, Role::Label, Role::Token] {
         let names: Vec<&String> = columns.iter().filter(|column| column.role == role).map(|column| &column.name).collect();
         if names.len() > 1 {
             let seen = format!("columns {} hold {}, of which there can be one column", listed(&names), role.plural());
@@ -121,6 +126,17 @@ fn check_once(file: &str, columns: &[Column]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// A series has the columns of ids that it had in training: all of them, or none.
+fn check_ids(file: &str, layout: &Layout, columns: &[Column]) -> Result<(), Error> {
+    let trained: Vec<&String> = layout.with(Role::Id).map(|column| &column.name).collect();
+    let seen: Vec<&String> = columns.iter().filter(|column| column.role == Role::Id).map(|column| &column.name).collect();
+    if seen.is_empty() || seen.len() == trained.len().max(1) {
+        return Ok(());
+    }
+    let problem = format!("columns {} name series, but {} did in training", listed(&seen), listed(&trained));
+    Err(Error::question(file, problem, "give the same columns, or say which name series here (`--id`)"))
 }
 
 /// The model was trained on one series, or a file each: here a column may tell series apart.

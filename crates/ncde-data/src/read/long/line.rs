@@ -67,6 +67,8 @@ pub struct LineReader {
 struct Table {
     header: Header,
     columns: Vec<Column>,
+    /// Those that name a series, in the order in which their cells are joined.
+    ids: Vec<usize>,
     /// For each column with values, by its place: where they go.
     targets: Vec<Option<Target>>,
     /// The column that says where a series ends.
@@ -154,7 +156,9 @@ impl LineReader {
                 });
             }
         }
-        self.table = Some(Table { header, columns, targets, end });
+        let ids =
+            table::id_columns(columns.iter().map(|column| column.role), &header.names, &self.options, self.schema.table.as_ref());
+        self.table = Some(Table { header, columns, ids, targets, end });
         Ok(warnings)
     }
 
@@ -178,13 +182,16 @@ impl LineReader {
         if let Some(i) = table.end {
             line.end = is_end(&cells[i], || header.at("", 0, i))?;
         }
+        if !table.ids.is_empty() {
+            line.id = Some(table::joined_id(&cells, &table.ids, |i| header.at("", 0, i))?.into_owned());
+        }
         for (i, cell) in cells.iter().enumerate() {
             let at = || header.at("", 0, i);
             match table.columns[i].role {
-                Role::Id => line.id = Some(table::id(cell, at)?.into()),
+                Role::Id => {}
                 Role::Time if line.end && cell.trim_ascii().is_empty() => {}
                 Role::Time => line.time = Some(table.columns[i].time(cell, at)?),
-                Role::Label | Role::Ignored => {}
+                Role::Label | Role::Group | Role::Ignored => {}
                 role @ (Role::Channel | Role::Static | Role::Token) => {
                     let Some(target) = &mut table.targets[i] else { continue };
                     let x = target.value.read(cell, false, at)?;

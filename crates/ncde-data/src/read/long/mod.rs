@@ -30,7 +30,7 @@ mod table;
 mod texts;
 mod tokens;
 
-pub(super) use finish::expand;
+pub(super) use finish::{expand, groups};
 pub(super) use guess::FileKind;
 pub(super) use header::Header;
 pub use line::{Given, Line, LineReader};
@@ -64,17 +64,17 @@ pub(super) fn begin(
     let policy = Policy::of(&options.columns, options.layout.as_ref());
     let layout = options.layout.as_ref().filter(|_| !is_labels);
     let Some((first, header)) = files.first() else {
-        return Ok((Table::new(vec![], is_labels, policy), vec![]));
+        return Ok((Table::new(vec![], is_labels, policy, options), vec![]));
     };
     let (columns, warnings) = match layout {
         Some(layout) => known::columns(first.file(), &header.names, kind, layout, options)?,
         None => {
             let (facts, rows) = facts_of(files)?;
             let seen = guess::Seen { file: first.file(), names: &header.names, facts: &facts, rows, kind, options };
-            guess::columns(&seen, &|columns, id| rises(files, &facts, columns, id))?
+            guess::columns(&seen, &|columns, ids| rises(files, &facts, columns, ids))?
         }
     };
-    Ok((Table::new(columns, is_labels, policy), warnings))
+    Ok((Table::new(columns, is_labels, policy, options), warnings))
 }
 
 impl Policy {
@@ -110,7 +110,7 @@ fn facts_of(files: &[(&Input<'_>, &Header)]) -> Result<(Vec<Facts>, u64), Error>
 }
 
 /// Which of these columns rise from row to row in each series of the first file.
-fn rises(files: &[(&Input<'_>, &Header)], facts: &[Facts], columns: &[usize], id: Option<usize>) -> Result<Vec<bool>, Error> {
+fn rises(files: &[(&Input<'_>, &Header)], facts: &[Facts], columns: &[usize], ids: &[usize]) -> Result<Vec<bool>, Error> {
     let mut rising = vec![true; columns.len()];
     let Some((input, header)) = files.first() else { return Ok(rising) };
     let all = facts.iter().fold(Evidence::default(), |all, facts| all.and(facts.marks));
@@ -122,7 +122,7 @@ fn rises(files: &[(&Input<'_>, &Header)], facts: &[Facts], columns: &[usize], id
     };
     let mut last: HashMap<Vec<u8>, Vec<f64>> = HashMap::new();
     header.rows(input, |_, cells| {
-        let key = id.map_or_else(Vec::new, |id| cells[id].to_vec());
+        let key = ids.iter().map(|&id| &cells[id][..]).collect::<Vec<_>>().join(&b'/');
         let before = last.entry(key).or_insert_with(|| vec![f64::NEG_INFINITY; columns.len()]);
         for (k, &column) in columns.iter().enumerate() {
             let t = read(column, &cells[column]).unwrap_or(f64::NEG_INFINITY);

@@ -49,7 +49,8 @@ impl Overrides {
     ) -> Result<Self, Error> {
         let (is_labels, is_series_only) = (matches!(kind, FileKind::Labels), matches!(kind, FileKind::SeriesOnly(_)));
         let may_be_elsewhere = is_known || is_labels || is_series_only;
-        let is_id_here = !(is_labels || is_series_only) || options.columns.id.as_ref().is_some_and(|name| names.contains(name));
+        let ids = options.columns.ids(names);
+        let is_id_here = !(is_labels || is_series_only) || ids.iter().any(|name| names.contains(name));
         let mut roles: Vec<Option<Role>> = vec![None; names.len()];
         let mut set = |i: usize, role: Role| -> Result<(), Error> {
             if let Some(before) = roles[i].replace(role).filter(|before| *before != role) {
@@ -78,8 +79,17 @@ impl Overrides {
                 }
             }
         };
-        let id = one(Role::Id, options.columns.id.as_ref(), is_id_here)?;
+        let id = one(Role::Id, ids.first(), is_id_here)?;
+        for other in ids.iter().skip(1) {
+            one(Role::Id, Some(other), is_id_here)?;
+        }
         let time = one(Role::Time, options.columns.time.as_ref(), !is_labels)?;
+        let id_columns: Vec<usize> = ids.iter().filter_map(|id| names.iter().position(|name| name == id)).collect();
+        if let Some(stated) = options.columns.label.as_ref().filter(|stated| stated.contains(',') && !names.contains(*stated)) {
+            let seen = format!("`{}` names several columns of labels", shown(stated));
+            let fix = "a model predicts one: train a model for each, with the other labels left out (`--label a --ignore b`)";
+            return Err(Error::header(at_line(file, 0), seen, fix));
+        }
         let label = one(Role::Label, options.columns.label.as_ref(), !is_series_only)?;
         let mut many = |role: Role, stated: &[String]| -> Result<(), Error> {
             for stated in stated {
@@ -93,6 +103,13 @@ impl Overrides {
             }
             Ok(())
         };
+        if let Some(group) = &options.columns.group {
+            match names.iter().position(|name| name == group) {
+                // It may be a part of the id as well.
+                Some(i) if id_columns.contains(&i) => {}
+                _ => many(Role::Group, std::slice::from_ref(group))?,
+            }
+        }
         many(Role::Ignored, options.columns.ignore.as_deref().unwrap_or(&[]))?;
         many(Role::Static, options.columns.statics.as_deref().unwrap_or(&[]))?;
         many(Role::Channel, options.columns.channels.as_deref().unwrap_or(&[]))?;

@@ -6,14 +6,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::super::Input;
+use super::super::{Input, ReadOptions};
 use super::cell::{Kind, Value};
 use super::header::Header;
 use crate::Error;
 use crate::dataset::Clock;
 use crate::error::{Location, at_line, listed, shown};
 use crate::label::{Label, Labels};
-use crate::schema::{Cells, Column, Duplicates, Role};
+use crate::schema::{Cells, Column, Duplicates, Layout, Role};
 use crate::text::lines::utf8;
 
 /// What happens to rows that are not in order.
@@ -33,6 +33,8 @@ pub(in super::super) struct Raw {
     /// `[rows, columns]`; a text is its number.
     pub(in super::super) values: Vec<f64>,
     pub(in super::super) labels: Vec<Label>,
+    /// What it belongs to.
+    pub(in super::super) group: Option<String>,
     /// The file and the line of its first row.
     pub(in super::super) file: usize,
     pub(in super::super) line: u64,
@@ -55,10 +57,14 @@ pub(in super::super) struct Table {
     pub(in super::super) clock: Clock,
     by_id: HashMap<String, usize>,
     current: usize,
+    options: ReadOptions,
+    /// The columns of the file that is being read which name a case, and that of its group.
+    ids: Vec<usize>,
+    group: Option<usize>,
 }
 
 impl Table {
-    pub(in super::super) fn new(columns: Vec<Column>, is_one_row: bool, policy: Policy) -> Self {
+    pub(in super::super) fn new(columns: Vec<Column>, is_one_row: bool, policy: Policy, options: &ReadOptions) -> Self {
         let values = columns.iter().filter(|column| column.role.is_value());
         let values = values.map(|column| Value::new(column, policy.unknown)).collect();
         let time = columns.iter().find(|column| column.role == Role::Time);
@@ -73,7 +79,22 @@ impl Table {
             _ => Labels::new(&column.name),
         });
         let (files, first, cases) = (vec![], vec![], vec![]);
-        Self { is_one_row, policy, files, first, values, cases, labels, clock, columns, by_id: HashMap::new(), current: 0 }
+        Self {
+            is_one_row,
+            policy,
+            files,
+            first,
+            values,
+            cases,
+            labels,
+            clock,
+            columns,
+            by_id: HashMap::new(),
+            current: 0,
+            options: options.clone(),
+            ids: vec![],
+            group: None,
+        }
     }
 
     /// The column that is asked for as tokens, among those with values.
@@ -85,7 +106,10 @@ impl Table {
     pub(in super::super) fn take(&mut self, input: &Input<'_>, header: &Header, id: Option<&str>) -> Result<(), Error> {
         self.files.push(input.file().to_string());
         let roles = self.roles(header)?;
-        if !roles.iter().any(|(role, _)| *role == Role::Id) {
+        let of_row = roles.iter().map(|(role, _)| *role);
+        self.ids = id_columns(of_row, &header.names, &self.options, self.options.layout.as_ref());
+        self.group = header.names.iter().position(|name| Some(name) == self.options.columns.group.as_ref());
+        if self.ids.is_empty() {
             self.enter(id.unwrap_or("1"), 1)?;
         }
         header.rows(input, |line, cells| self.push(header, &roles, line, cells)).map(drop)
@@ -121,8 +145,26 @@ impl Table {
     fn push(&mut self, header: &Header, roles: &[(Role, usize)], line: u64, cells: &[Cow<'_, [u8]>]) -> Result<(), Error> {
         let file = self.file().to_string();
         let at = |i: usize| header.at(&file, line, i);
-        if let Some(i) = roles.iter().position(|(role, _)| *role == Role::Id) {
-            self.enter(id(&cells[i], || at(i))?, line)?;
+        if !self.ids.is_empty() {
+            self.enter(&joined_id(cells, &self.ids, at)?, line)?;
+        }
+        if let Some(i) = self.group {
+            let group = utf8(&cells[i], || at(i))?.trim();
+            let case = &mut self.cases[self.current];
+            match &case.group {
+                _ if group.is_empty() => {}
+                Some(before) if before != group => {
+                    let seen =
+                        format!("series `{}` is of group `{}` and of group `{}`", shown(&case.id), shown(before), shown(group));
+                    return Err(Error::header(
+                        at(i),
+                        seen,
+                        "a series belongs to one group: name the column of ids (`--id`), or another group",
+                    ));
+                }
+                Some(_) => {}
+                None => case.group = Some(group.into()),
+            }
         }
         if self.clock == Clock::Index {
             let case = &mut self.cases[self.current];
@@ -133,7 +175,7 @@ impl Table {
         self.cases[self.current].values.resize(start + width, f64::NAN);
         for (i, cell) in cells.iter().enumerate() {
             match roles[i] {
-                (Role::Id | Role::Ignored, _) => {}
+                (Role::Id | Role::Group | Role::Ignored, _) => {}
                 (Role::Time, _) => self.time(cell, || at(i))?,
                 (Role::Label, _) => {
                     if let Some(labels) = &mut self.labels {
@@ -166,7 +208,7 @@ impl Table {
         self.current = self.cases.len();
         self.by_id.insert(id.into(), self.current);
         let file = self.files.len() - 1;
-        self.cases.push(Raw { id: id.into(), times: vec![], values: vec![], labels: vec![], file, line });
+        self.cases.push(Raw { id: id.into(), times: vec![], values: vec![], labels: vec![], group: None, file, line });
         Ok(())
     }
 
@@ -185,8 +227,37 @@ impl Table {
     }
 }
 
+/// The columns that name a case, in the order in which they are said, or in which the model knows them.
+pub(super) fn id_columns(
+    roles: impl Iterator<Item = Role>,
+    names: &[String],
+    options: &ReadOptions,
+    layout: Option<&Layout>,
+) -> Vec<usize> {
+    let mut order = options.columns.ids(names);
+    if order.is_empty() {
+        order.extend(layout.into_iter().flat_map(|layout| layout.with(Role::Id)).map(|column| column.name.clone()));
+    }
+    let mut columns: Vec<usize> = roles.enumerate().filter(|(_, role)| *role == Role::Id).map(|(i, _)| i).collect();
+    columns.sort_by_key(|&i| order.iter().position(|name| name.eq_ignore_ascii_case(&names[i])));
+    columns
+}
+
+/// The id of a series, `a/b` of several columns.
+pub(super) fn joined_id<'a>(
+    cells: &'a [Cow<'_, [u8]>],
+    columns: &[usize],
+    at: impl Fn(usize) -> Location,
+) -> Result<Cow<'a, str>, Error> {
+    if let &[column] = columns {
+        return id(&cells[column], || at(column)).map(Cow::Borrowed);
+    }
+    let parts = columns.iter().map(|&column| id(&cells[column], || at(column)));
+    Ok(Cow::Owned(parts.collect::<Result<Vec<&str>, Error>>()?.join("/")))
+}
+
 /// The id of a series in a cell.
-pub(super) fn id(cell: &[u8], at: impl Fn() -> Location) -> Result<&str, Error> {
+fn id(cell: &[u8], at: impl Fn() -> Location) -> Result<&str, Error> {
     match utf8(cell, &at)?.trim() {
         "" => Err(Error::header(at(), "the id is blank", "give every row the id of its case")),
         id => Ok(id),

@@ -64,7 +64,7 @@ pub(super) fn people() -> Vec<Person> {
                 format!("{},v{},{},{},{}", r.id(), r.series % 4, r.hours(), r.x, r.label())
             }),
             Schema("subject -> id, time -> time (numbers), label -> label, x -> channel, visit_id -> ignored"),
-            "column `visit_id` is an id by its name, and is ignored; say so with `--ignore visit_id`, or `--static visit_id`",
+            "column `visit_id` names what series belong to, and is ignored; say so with `--ignore visit_id`, or `--group visit_id`",
         ),
         person(
             "pandas",
