@@ -210,7 +210,7 @@ impl Smoothing {
     fn is_threshold(&self, count: usize) -> bool {
         let mut periods = self.experts.iter().flat_map(|expert| &expert.seasons);
         [2, FROM, BEGINNING].contains(&count)
-            || periods.any(|&period| count % period == 0 && (2..=cycles(period)).contains(&(count / period)))
+            || periods.any(|&period| count.is_multiple_of(period) && (2..=cycles(period)).contains(&(count / period)))
     }
 
     fn shortest(&self) -> usize {

@@ -11,9 +11,11 @@ struct Expert<'a> {
     state: [f64; 3],
     s: Vec<Vec<f64>>,
     errors: Vec<f64>,
-    /// For each slot and lag.
-    made: Vec<Vec<Option<f64>>>,
+    made: Made,
 }
+
+/// Forecasts for each slot and lag.
+type Made = Vec<Vec<Option<f64>>>;
 
 fn share(of: &Value, key: &str) -> f64 {
     of[key].as_f64().unwrap_or(if key == "damping" { 1.0 } else { 0.0 })
@@ -68,11 +70,11 @@ pub(crate) fn forecast(task: &Value, c: usize, index: usize, series: &[Observati
     let from = every.iter().copied().min().unwrap_or(1).max(4);
     let mut count = 0.0;
     let powers = [2, 8];
-    let mut pools: Vec<(Vec<f64>, Vec<Vec<Option<f64>>>)> = powers.iter().map(|_| (vec![0.0; lags.len()], Vec::new())).collect();
+    let mut pools: Vec<(Vec<f64>, Made)> = powers.iter().map(|_| (vec![0.0; lags.len()], Vec::new())).collect();
     for (slot, y) in slots.iter().enumerate() {
         if let Some(y) = y.filter(|_| slot >= from) {
             count = 0.995 * count + 1.0;
-            let learn = |errors: &mut [f64], made: &[Vec<Option<f64>>]| {
+            let learn = |errors: &mut [f64], made: &Made| {
                 for (j, &lag) in lags.iter().enumerate() {
                     let off = slot.checked_sub(lag).and_then(|then| made[then][j]).map_or(0.0, |f| (f - y).abs());
                     errors[j] = 0.995 * errors[j] + off.min(1e150);
