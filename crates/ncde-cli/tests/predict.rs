@@ -69,3 +69,33 @@ fn a_device_that_is_not_built_in_is_refused() {
         assert!(run.stderr.contains("built without `cuda`") && run.stderr.trim_end().lines().count() == 1, "{}", run.stderr);
     }
 }
+
+#[test]
+fn values_outside_of_training_are_named_and_a_series_without_a_value_gets_no_answer() {
+    let series = |scale: f64, shift: f64, empty: usize| {
+        let mut text = "id,time,celsius,class\n".to_owned();
+        for i in 0..24 {
+            for t in 0..12 {
+                let x = scale * (f64::from(t) * [0.2, 0.9][i % 2]).sin() + shift + 0.01 * i as f64;
+                let x = if i < empty { String::new() } else { x.to_string() };
+                text += &format!("{i},{t},{x},{}\n", ["slow", "fast"][i % 2]);
+            }
+        }
+        text
+    };
+    let folder = Folder::new()
+        .with("c.csv", series(5.0, 20.0, 0))
+        .with("f.csv", series(9.0, 68.0, 0))
+        .with("gone.csv", series(5.0, 20.0, 2));
+    folder.run("train --data c.csv --out model").ok();
+    let said = folder.run("predict model --data f.csv");
+    assert!(
+        said.ok().stderr.contains("100 % of the values of `celsius` lie outside of what was seen in training"),
+        "{}",
+        said.stderr
+    );
+    assert!(!folder.run("predict model --data c.csv").ok().stderr.contains("outside"));
+    let said = folder.run("predict model --data gone.csv");
+    assert!(said.ok().stderr.contains("no prediction of `0`, `1`, as there is not one value"), "{}", said.stderr);
+    assert_eq!(said.csv().len(), 1 + 22);
+}

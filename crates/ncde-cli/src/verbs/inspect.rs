@@ -97,8 +97,25 @@ fn forecast_in_words(forecast: &Forecast) -> Vec<(&'static str, String)> {
         words += ", as differences to the last known values";
     }
     let mut all = vec![("forecast", words)];
+    if let Some(smoothing) = &forecast.smoothing {
+        let mut seasons: Vec<usize> = smoothing.experts.iter().flat_map(|expert| expert.seasons.iter().copied()).collect();
+        seasons.sort_unstable();
+        seasons.dedup();
+        let seasons: Vec<String> = seasons.iter().map(ToString::to_string).collect();
+        let of =
+            if seasons.is_empty() { String::new() } else { format!(", with seasons of {} observations", seasons.join(" and ")) };
+        all.push((
+            "smoothing",
+            format!("{} experts, weighed on each series{of}; outputs are added to it", smoothing.experts.len()),
+        ));
+    }
     if let Some(intervals) = &forecast.intervals {
-        all.push(("intervals", format!("{} %, from the validation part", 100.0 * intervals.level)));
+        let from = if forecast.smoothing.is_some() {
+            "they scale with the errors on the series so far"
+        } else {
+            "from the validation part"
+        };
+        all.push(("intervals", format!("{} %, {from}", 100.0 * intervals.level)));
     }
     if let Some(period) = forecast.baseline.as_ref().and_then(|baseline| baseline.period) {
         all.push(("period", format!("{period} observations")));

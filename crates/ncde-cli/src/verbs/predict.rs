@@ -49,7 +49,8 @@ pub(crate) fn predict_file(
     let loaded = ncde_data::load(&args.data, &options)?;
     schema::warn_for(&schema, &loaded);
     let data = loaded.data.aligned(&schema)?;
-    let Answered { predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || {
+    outside(&spec, &data).iter().for_each(|warning| output::info(warning));
+    let Answered { mut predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || {
         let at = if matches!(place, Where::Ends) { At::End } else { spec.task.at() };
         Ok(match device {
             Device::Cpu => predict_all(&model, &data, at)?,
@@ -57,8 +58,39 @@ pub(crate) fn predict_file(
             device => predict_on(device, &model, &data, at)?,
         })
     })?;
+    // Of a series without one value a model says what it says of nothing.
+    let silent = |case: &&Case| !case.values.is_empty() && case.values.iter().all(|x| x.is_nan());
+    let silent: Vec<String> = data.cases.iter().filter(silent).map(|case| case.id.clone()).collect();
+    if !silent.is_empty() {
+        data.cases.iter().zip(&mut predictions).filter(|(case, _)| silent.contains(&case.id)).for_each(|(_, own)| own.clear());
+        output::info(&format!("warning: no prediction of {}, as there is not one value", listed(&silent, 8)));
+    }
     let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
     Ok(Predicted { spec, data, predictions, overflowed })
+}
+
+/// Values beyond this share of a channel outside of its range in training are no chance.
+const MANY: f64 = 0.1;
+
+/// A warning for each channel many of whose values lie outside of its range in training.
+fn outside(spec: &ModelSpec, data: &Dataset) -> Vec<String> {
+    let Some(extent) = spec.trained.as_ref().filter(|_| spec.vocabulary.is_none()) else { return Vec::new() };
+    let mut counts = vec![[0_usize; 2]; spec.channels.len()];
+    for row in data.cases.iter().flat_map(|case| case.values.chunks_exact(spec.channels.len().max(1))) {
+        row.iter().zip(&mut counts).for_each(|(x, [known, _])| *known += usize::from(!x.is_nan()));
+        extent.beyond(0, 0.0, row).channels.iter().for_each(|&i| counts[i][1] += 1);
+    }
+    let warning = |(i, &[known, outside]): (usize, &[usize; 2])| {
+        let share = outside as f64 / known.max(1) as f64;
+        let [low, high] = [extent.low[i], extent.high[i]];
+        (share > MANY).then(|| {
+            format!(
+                "warning: {:.0} % of the values of `{}` lie outside of what was seen in training, {low} to {high}; is the unit the same?",
+                100.0 * share, spec.channels[i]
+            )
+        })
+    };
+    counts.iter().enumerate().filter_map(warning).collect()
 }
 
 pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
