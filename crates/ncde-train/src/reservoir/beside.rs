@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use ncde_runtime::layer::Linear;
 use ncde_runtime::{Model, ModelSpec, NamedWeight, Task, Weights};
 
 use super::Solved;
@@ -31,10 +32,9 @@ impl Run {
         if forecast.smoothing.is_none() {
             return Ok(solved);
         }
-        let mut alone = solved.weights.clone();
-        readout(&solved.spec, &mut alone).for_each(|weight| weight.values.fill(0.0));
-        let alone = model(&solved.spec, &alone)?;
         let channels = self.data.channels.len();
+        let (spec, weights) = self.without_readout();
+        let alone = model(&spec, &weights)?;
         let shares = match &self.long {
             Some(long) => {
                 let validation = |model: &Model| predict(model, long, |cut| cut.validation.clone());
@@ -42,23 +42,37 @@ impl Run {
             }
             None => vec![0.0; channels],
         };
+        if shares.iter().all(|&share| share == 0.0) {
+            solved = Solved { spec, weights, parameters: 0, chosen: "exponential smoothing alone".into(), ..solved };
+            if let (Some(long), Task::Forecast(forecast)) = (&self.long, &mut solved.spec.task) {
+                // Smoothing has seen nothing of what it forecasts, so most of the training part says how far off it is.
+                let seen =
+                    predict(&alone, long, |cut| cut.train.start + cut.train.len() / 3..cut.validation.end.max(cut.train.end));
+                forecast.intervals = intervals(forecast, &long.data, &seen).ok();
+            }
+            return Ok(solved);
+        }
         for weight in readout(&solved.spec, &mut solved.weights) {
             for (i, value) in weight.values.iter_mut().enumerate() {
                 *value *= shares[i % channels.max(1)] as f32;
             }
         }
         let [low, high] = [f64::min, f64::max].map(|of| 100.0 * shares.iter().copied().reduce(of).unwrap_or(0.0));
-        solved.chosen = match (low, high) {
-            (_, 0.0) => "exponential smoothing alone".into(),
-            (low, high) if low == high => format!("exponential smoothing, and {high:.0} % of a readout of {}", solved.chosen),
-            (low, high) => format!("exponential smoothing, and {low:.0} to {high:.0} % of a readout of {}", solved.chosen),
-        };
-        if let (Some(long), true, Task::Forecast(forecast)) = (&self.long, high == 0.0, &mut solved.spec.task) {
-            // Smoothing has seen nothing of what it forecasts, so most of the training part says how far off it is.
-            let seen = predict(&alone, long, |cut| cut.train.start + cut.train.len() / 3..cut.validation.end.max(cut.train.end));
-            forecast.intervals = intervals(forecast, &long.data, &seen).ok();
-        }
+        let share = if low == high { format!("{high:.0} %") } else { format!("{low:.0} to {high:.0} %") };
+        solved.chosen = format!("exponential smoothing, and {share} of a readout of {}", solved.chosen);
         Ok(solved)
+    }
+
+    /// A model that adds nothing to smoothing: one layer whose weights are 0.
+    fn without_readout(&self) -> (ModelSpec, Vec<NamedWeight>) {
+        let (width, outputs) = (self.spec.signal().width(), self.goal.outputs);
+        let zeros = |name: &str, shape: Vec<usize>| NamedWeight {
+            name: format!("layers.0.{name}"),
+            values: vec![0.0; shape.iter().product()],
+            shape,
+        };
+        let weights = vec![zeros("weight", vec![width, outputs]), zeros("bias", vec![outputs])];
+        (ModelSpec { layers: vec![Linear { outputs }.into()], ..self.spec.clone() }, weights)
     }
 }
 
