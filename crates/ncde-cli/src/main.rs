@@ -10,6 +10,7 @@ mod schema;
 mod signals;
 mod table;
 mod threads;
+mod times;
 mod verbs;
 mod words;
 

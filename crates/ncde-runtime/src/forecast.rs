@@ -1,7 +1,7 @@
-//! A forecast: later values of all channels, for several horizons at once.
+//! A forecast: later values of the targets, which are all or some of the channels, for several horizons at once.
 //!
 //! ```text
-//! horizons k = from, ..., horizon;   outputs y, [horizons, channels];   s: the scaling of channel c;   x: its last known value
+//! horizons k = from, ..., horizon;   outputs y, [horizons, targets];   s: the scaling of target c;   x: its last known value
 //! absolute:  x_{k,c} = s^-1(y_{k,c}),     relative:  x_{k,c} = s^-1(s(x) + y_{k,c}),     for the time t + k step
 //! smoothing: x_{k,c} = g_{k,c} + s^-1(y_{k,c}) - s^-1(0),     g: what exponential smoothing of the series itself forecasts
 //! ```
@@ -12,8 +12,9 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
+use crate::calendar::Calendar;
 use crate::prepare::{Preparation, Scaling, Track};
-use crate::smoothing::Smoothing;
+use crate::smoothing::{Known, Smoothing};
 
 /// What is forecast, and how sure that is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,18 +25,27 @@ pub struct Forecast {
     /// The smallest; the largest is the only one if it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<usize>,
+    /// Which channels are forecast, increasing; empty: all. What follows is for each of them, where it is a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<usize>,
     /// Whether outputs are differences to the last known values.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relative: bool,
     /// What outputs are added to, in place of the last known values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smoothing: Option<Smoothing>,
-    /// Whether each channel has no negative values; its forecasts and intervals have none then. Empty: none is said to.
+    /// Channels that are known ahead, beside smoothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<Known>,
+    /// Whether each target has no negative values; its forecasts and intervals have none then. Empty: none is said to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nonnegative: Vec<bool>,
     /// The usual time from one observation to the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
+    /// Where a step is no fixed time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calendar: Option<Calendar>,
     /// Whether observations lie on a grid of such steps, some of them left out: a horizon is then so many steps of time, and not so many observations.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub grid: bool,
@@ -50,9 +60,9 @@ pub struct Forecast {
 /// Forecasts after an observation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecasts {
-    /// `[horizons, channels]`.
+    /// `[horizons, targets]`.
     pub values: Vec<f64>,
-    /// Half of the interval around each. Where the model has no intervals the size of error to expect, or 1 where nothing is known of it.
+    /// Half of the interval around each. Where the model has no intervals the width that smoothing found, or 1 where nothing is known of it.
     pub widths: Vec<f64>,
 }
 
@@ -76,7 +86,7 @@ impl Serialize for Forecasts {
 pub struct Intervals {
     /// The chance.
     pub level: f64,
-    /// `[horizons][channels]`: in the units of the channels, or with smoothing in units of the mean size of its errors on the series so far.
+    /// `[horizons][targets]`: in the units of the targets, or with smoothing in units of the width that it found on the series so far.
     pub widths: Vec<Vec<f64>>,
 }
 
@@ -87,7 +97,7 @@ pub struct Baseline {
     /// After how many steps things repeat, if they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<usize>,
-    /// The mean of each channel.
+    /// The mean of each target.
     pub means: Vec<f64>,
     /// The mean size of the error of the naive forecast, by which errors are scaled: of the same value one period before, or one observation before without a period.
     pub scales: Vec<f64>,
@@ -99,10 +109,13 @@ impl Forecast {
         Self {
             horizon,
             from: None,
+            targets: Vec::new(),
             relative: false,
             smoothing: None,
+            known: None,
             nonnegative: Vec::new(),
             step: None,
+            calendar: None,
             grid: false,
             intervals: None,
             baseline: None,
@@ -128,7 +141,38 @@ impl Forecast {
 
     /// How many numbers come out for so many channels.
     pub fn outputs(&self, channels: usize) -> usize {
-        self.count().saturating_mul(channels)
+        self.count().saturating_mul(self.width(channels))
+    }
+
+    /// How many targets there are among so many channels.
+    pub fn width(&self, channels: usize) -> usize {
+        if self.targets.is_empty() { channels } else { self.targets.len() }
+    }
+
+    /// The channel of a target.
+    pub fn channel(&self, target: usize) -> usize {
+        self.targets.get(target).copied().unwrap_or(target)
+    }
+
+    /// Of something that each channel has what the targets have.
+    ///
+    /// ```
+    /// use ncde_runtime::Forecast;
+    /// let forecast = Forecast { targets: vec![0, 2], ..Forecast::one(1) };
+    /// assert!(forecast.of_targets(&["load", "wind", "sun"]).eq(&["load", "sun"]));
+    /// ```
+    pub fn of_targets<'a, T>(&'a self, all: &'a [T]) -> impl Iterator<Item = &'a T> + Clone {
+        (0..self.width(all.len())).filter_map(|target| all.get(self.channel(target)))
+    }
+
+    /// How many steps lie between two observations, on a grid; else it is one.
+    pub fn steps(&self, before: f64, after: f64) -> usize {
+        let steps = match (self.grid, self.calendar, self.step) {
+            (true, Some(calendar), _) => (calendar.slot(after) - calendar.slot(before)) as f64,
+            (true, None, Some(step)) => ((after - before) / step).round(),
+            _ => 1.0,
+        };
+        steps.max(1.0) as usize
     }
 
     /// The time of what is forecast `k` ahead of `time`; none if the step is not known.
@@ -139,27 +183,41 @@ impl Forecast {
     /// assert_eq!((forecast.time(0.0, 3), Forecast::one(3).time(0.0, 3)), (Some(0.3), None));
     /// ```
     pub fn time(&self, time: f64, k: usize) -> Option<f64> {
+        if let Some(calendar) = self.calendar {
+            return Some(calendar.later(time, k));
+        }
         let later = time + k as f64 * self.step?;
         // 0.1 taken three times is 0.3 to people.
         Some(format!("{later:.12e}").parse().unwrap_or(later))
     }
 
-    /// What outputs are added to, `[horizons, channels]`, in the units of the channels, and the size of error to expect; none without smoothing.
+    /// What outputs are added to, `[horizons, targets]`, in the units of the targets, and the width around each; none without smoothing.
     pub fn base(&self, track: &Track) -> Option<Vec<[f64; 2]>> {
-        self.smoothing.as_ref().map(|smoothing| smoothing.forecasts(&track.smoothed, self.horizons()))
+        let smoothing = self.smoothing.as_ref()?;
+        let mut all = smoothing.forecasts(&track.smoothed, self.horizons());
+        if let Some(known) = &self.known {
+            let count = known.channels.len();
+            for (k, row) in self.horizons().zip(all.chunks_mut(smoothing.log.len().max(1))) {
+                let inputs = track.ahead.chunks(count.max(1)).nth(k - 1).unwrap_or_default();
+                for (target, (made, &log)) in row.iter_mut().zip(&smoothing.log).enumerate() {
+                    *made = known.with(log, target, *made, inputs);
+                }
+            }
+        }
+        Some(all)
     }
 
-    /// From outputs after an observation to forecasts, `[horizons, channels]`.
+    /// From outputs after an observation to forecasts, `[horizons, targets]`.
     pub(crate) fn values(&self, outputs: &[f64], preparation: &Preparation, track: &Track) -> Forecasts {
-        let (last, channels) = (preparation.last(track), preparation.channels.len());
+        let scalings = || self.of_targets(&preparation.channels).cycle();
         let value = |(y, (scaling, last)): (&f64, (&Scaling, &f64))| scaling.undo(if self.relative { last + y } else { *y });
         let base = self.base(track);
         let mut values: Vec<f64> = match &base {
-            None => outputs.iter().zip(preparation.channels.iter().zip(last).cycle()).map(value).collect(),
-            Some(base) => {
-                let scalings = preparation.channels.iter().cycle();
-                outputs.iter().zip(base).zip(scalings).map(|((y, [base, _]), scaling)| base + y / scaling.factor).collect()
+            None => {
+                let last = self.of_targets(preparation.last(track)).cycle();
+                outputs.iter().zip(scalings().zip(last)).map(value).collect()
             }
+            Some(base) => outputs.iter().zip(base).zip(scalings()).map(|((y, [base, _]), s)| base + y / s.factor).collect(),
         };
         let mut widths = vec![1.0; values.len()];
         if let Some(intervals) = &self.intervals {
@@ -168,32 +226,38 @@ impl Forecast {
         if let Some(base) = &base {
             widths.iter_mut().zip(base).for_each(|(width, [_, size])| *width *= size);
         }
+        let targets = self.width(preparation.channels.len()).max(1);
         for (i, value) in values.iter_mut().enumerate() {
-            if self.is_nonnegative(i % channels.max(1)) {
+            if self.is_nonnegative(i % targets) {
                 *value = value.max(0.0);
             }
         }
         Forecasts { values, widths }
     }
 
-    fn is_nonnegative(&self, channel: usize) -> bool {
-        self.nonnegative.get(channel) == Some(&true)
+    fn is_nonnegative(&self, target: usize) -> bool {
+        self.nonnegative.get(target) == Some(&true)
     }
 
-    /// The ends of an interval around a forecast of a channel.
-    pub fn interval(&self, channel: usize, value: f64, width: f64) -> [f64; 2] {
+    /// The ends of an interval around a forecast of a target.
+    pub fn interval(&self, target: usize, value: f64, width: f64) -> [f64; 2] {
         let low = value - width;
-        [if self.is_nonnegative(channel) { low.max(0.0) } else { low }, value + width]
+        [if self.is_nonnegative(target) { low.max(0.0) } else { low }, value + width]
     }
 
     /// Takes an observation after the track has taken it, which was at `before`.
     pub(crate) fn follow(&self, track: &mut Track, before: Option<f64>, values: &[f64]) {
+        track.ahead.clear();
         let Some(smoothing) = &self.smoothing else { return };
-        let steps = match (before, self.step.filter(|_| self.grid)) {
-            (Some(before), Some(step)) => ((track.time - before) / step).round().max(1.0) as usize,
-            _ => 1,
+        let steps = before.map_or(1, |before| self.steps(before, track.time));
+        let targets: Vec<f64> = match &self.known {
+            None => self.of_targets(values).copied().collect(),
+            Some(known) => {
+                let of = self.of_targets(values).zip(&smoothing.log).enumerate();
+                of.map(|(target, (&y, &log))| known.without(log, target, y, values)).collect()
+            }
         };
-        smoothing.push(&mut track.smoothed, steps, values);
+        smoothing.push(&mut track.smoothed, steps, &targets);
     }
 
     /// What makes no sense, for so many channels.
@@ -211,6 +275,20 @@ impl Forecast {
         if self.grid && self.step.is_none() {
             return Some("forecasts on a `grid` without a `step`".into());
         }
+        if let Some(problem) = self.calendar.and_then(Calendar::problem) {
+            return Some(problem);
+        }
+        if self.targets.windows(2).any(|w| w[0] >= w[1]) || self.targets.iter().any(|target| *target >= channels) {
+            return Some(format!("the targets {:?}; they are some of the {channels} channels, in their order", self.targets));
+        }
+        let targets: Vec<usize> = (0..self.width(channels)).map(|target| self.channel(target)).collect();
+        if let Some(problem) = self.known.as_ref().and_then(|known| known.problem(channels, &targets)) {
+            return Some(problem);
+        }
+        if self.known.is_some() && self.smoothing.is_none() {
+            return Some("channels that are known ahead without smoothing".into());
+        }
+        let channels = targets.len();
         if let Some(problem) = self.smoothing.as_ref().and_then(|smoothing| smoothing.problem(channels, last)) {
             return Some(problem);
         }
@@ -218,7 +296,7 @@ impl Forecast {
             return Some("forecasts that are relative to the last value and beside smoothing; they are one of the two".into());
         }
         if !self.nonnegative.is_empty() && self.nonnegative.len() != channels {
-            return Some(format!("`nonnegative` for {} channels, but there are {channels}", self.nonnegative.len()));
+            return Some(format!("`nonnegative` for {} targets, but there are {channels}", self.nonnegative.len()));
         }
         if let Some(Intervals { level, widths }) = &self.intervals {
             let count = self.count();
@@ -235,7 +313,7 @@ impl Forecast {
         if let Some(Baseline { period, means, scales }) = &self.baseline {
             let (m, s) = (means.len(), scales.len());
             if m != channels || s != channels {
-                return Some(format!("a baseline of {m} means and {s} scales, but there are {channels} channels"));
+                return Some(format!("a baseline of {m} means and {s} scales, but there are {channels} targets"));
             }
             if let Some(period) = period.filter(|period| *period < 2) {
                 return Some(format!("a period of {period}; it is 2 or more"));

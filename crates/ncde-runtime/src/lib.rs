@@ -36,6 +36,7 @@
 //! has it (a prediction after every observation, 64 states in blocks of 4: 1.7 to 1.5 microseconds). See the feature `precompiled` of `ncde-kernels`.
 
 mod budget;
+mod calendar;
 mod description;
 mod error;
 mod extent;
@@ -50,6 +51,7 @@ mod spec;
 mod threshold;
 mod weights;
 
+pub use calendar::Calendar;
 pub use error::Error;
 pub use extent::{Beyond, Extent};
 pub use forecast::{Baseline, Forecast, Forecasts, Intervals};
@@ -57,7 +59,7 @@ pub use layer::LayerSpec;
 pub use model::{Model, Prediction, SPEC, Series, mean_of_members, softmax};
 pub use prepare::{Missing, Preparation, Scaling, Track};
 pub use session::Session;
-pub use smoothing::{Expert, Smoothing};
+pub use smoothing::{Expert, Known, Smoothing};
 pub use spec::{At, FORMAT, ModelSpec, Task, WeightsSpec};
 pub use threshold::Threshold;
 pub use weights::{NamedWeight, WEIGHTS, Weights, to_bytes};

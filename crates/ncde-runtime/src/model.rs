@@ -221,7 +221,7 @@ impl Model {
     /// A new series with the static covariates of another one.
     pub fn begin_again(&self, series: &Series) -> Series {
         Series {
-            track: self.spec().preparation.start(),
+            track: self.spec().track(),
             statics: series.statics.clone(),
             memory: StateMemory::new(self.parts.memory),
             open: None,
@@ -243,7 +243,16 @@ impl Model {
     /// # Errors
     /// As for [`push`](Self::push), and if there is no finite prediction: the series is then as it was.
     pub fn step(&self, series: &mut Series, time: f64, values: &[f64]) -> Result<Prediction, Error> {
+        self.step_knowing(series, time, values, &[])
+    }
+
+    /// The same, told what is known of later times as [`know_ahead`](Self::know_ahead) is.
+    ///
+    /// # Errors
+    /// As for both: the series is then as it was.
+    pub fn step_knowing(&self, series: &mut Series, time: f64, values: &[f64], ahead: &[f64]) -> Result<Prediction, Error> {
         self.check_sizes(series)?;
+        let ahead = if ahead.is_empty() { ahead } else { self.checked_ahead(series, ahead)? };
         self.parts.compute(|worker| {
             let ended = worker.advance(self.spec(), series, time, values)?;
             if let Ended::At(layer) = ended {
@@ -251,6 +260,7 @@ impl Model {
                 let row = Row { time: self.spec().preparation.clock(&worker.track), values: &[], statics: &series.statics };
                 worker.close(layer, row)?;
             }
+            worker.track.ahead.extend_from_slice(ahead);
             let prediction = self.spec().prediction(worker.chain.last(), &worker.track);
             worker.hand_over(series, ended);
             Ok(prediction)
@@ -307,6 +317,31 @@ impl Model {
             worker.close(layer, row)?;
             Ok(self.spec().prediction(worker.chain.last(), &series.track))
         })
+    }
+
+    /// Tells what is known of later times, `[steps ahead, known channels]`, for predictions until the next observation; a NaN is not known.
+    ///
+    /// # Errors
+    /// If the model has no known channels, there are not whole rows of them, or one is infinite.
+    pub fn know_ahead(&self, series: &mut Series, values: &[f64]) -> Result<(), Error> {
+        series.track.ahead = self.checked_ahead(series, values)?.to_vec();
+        Ok(())
+    }
+
+    /// What counts of values that are known ahead.
+    fn checked_ahead<'v>(&self, series: &Series, values: &'v [f64]) -> Result<&'v [f64], Error> {
+        let forecast = self.spec().task.forecast();
+        let channels = forecast.and_then(|forecast| forecast.known.as_ref()).map_or(0, |known| known.channels.len());
+        let index = series.track.observations;
+        let refuse = |problem| Err(Error::Observation { index, problem });
+        if channels == 0 || !values.len().is_multiple_of(channels) {
+            return refuse(format!("{} values that are known ahead, but the model takes rows of {channels}", values.len()));
+        }
+        if let Some(place) = values.iter().position(|x| x.is_infinite()) {
+            return refuse(format!("value {place} that is known ahead is {}", values[place]));
+        }
+        let most = forecast.map_or(0, |forecast| forecast.horizon).saturating_mul(channels);
+        Ok(&values[..values.len().min(most)])
     }
 
     /// Where the last observation of a series, with these values, lies beyond what was seen in training.

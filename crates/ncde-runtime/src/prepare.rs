@@ -81,6 +81,9 @@ pub struct Track {
     /// What is remembered for the smoothing of forecasts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub smoothed: Vec<f64>,
+    /// What is known of later times, `[steps ahead, known channels]`: told after each observation anew, and not saved.
+    #[serde(skip)]
+    pub ahead: Vec<f64>,
 }
 
 impl Track {
@@ -89,6 +92,7 @@ impl Track {
         (self.observations, self.start, self.time) = (other.observations, other.start, other.time);
         self.knot.clone_from(&other.knot);
         self.smoothed.clone_from(&other.smoothed);
+        self.ahead.clone_from(&other.ahead);
     }
 
     /// Whether its times and its knot are numbers.
@@ -106,7 +110,7 @@ impl Preparation {
 
     /// A series without observations.
     pub fn start(&self) -> Track {
-        Track { observations: 0, start: 0.0, time: 0.0, knot: vec![0.0; self.width()], smoothed: Vec::new() }
+        Track { observations: 0, start: 0.0, time: 0.0, knot: vec![0.0; self.width()], smoothed: Vec::new(), ahead: Vec::new() }
     }
 
     /// The time since the first observation, in the unit of the model: that of the channel of time, where there is one.

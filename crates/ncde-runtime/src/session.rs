@@ -67,6 +67,14 @@ impl Session {
         self.model.push_all(&mut self.series, times, values)
     }
 
+    /// Tells what is known of later times, `[steps ahead, known channels]`, for predictions until the next observation; a NaN is not known.
+    ///
+    /// # Errors
+    /// As for [`Model::know_ahead`].
+    pub fn know_ahead(&mut self, values: &[f64]) -> Result<(), Error> {
+        self.model.know_ahead(&mut self.series, values)
+    }
+
     /// The prediction for the series as it is now, as if it ended here.
     ///
     /// # Errors

@@ -1,13 +1,14 @@
 //! The targets of forecasts. They are computed on demand, as there are `horizons` times as many of them as values.
 //!
 //! ```text
-//! target_{t,k,c} = s_c(x_{slot t + k, c}) - base,     base = 0, or if outputs are relative the last known s_c(x_{., c}) up to t,
+//! target_{t,k,c} = s_c(x_{slot t + k, c}) - base of the targets c,     base = 0, or if outputs are relative the last known s_c(x_{., c}) up to t,
 //!                                                     or s_c of what smoothing forecasts after t
 //! ```
 
 use ncde_data::Case;
 use ncde_runtime::{Forecast, ModelSpec, Track};
 
+use super::known::KnownAhead;
 use super::slots::Slots;
 
 /// One series, scaled.
@@ -26,14 +27,15 @@ pub(super) struct Bases<'a> {
     spec: &'a ModelSpec,
     case: &'a Case,
     track: Track,
+    known: KnownAhead<'a>,
 }
 
 impl<'a> Bases<'a> {
     pub(super) fn new(spec: &'a ModelSpec, case: &'a Case) -> Self {
-        Self { spec, case, track: spec.track() }
+        Self { spec, case, track: spec.track(), known: KnownAhead::new(spec, case) }
     }
 
-    /// What smoothing forecasts after an observation that is not before the last one asked for, scaled: `[horizons, channels]`.
+    /// What smoothing forecasts after an observation that is not before the last one asked for, scaled: `[horizons, targets]`.
     pub(super) fn at(&mut self, t: usize) -> Option<Vec<f32>> {
         let (forecast, scalings) = (self.spec.task.forecast()?, &self.spec.preparation.channels);
         forecast.smoothing.as_ref()?;
@@ -41,8 +43,9 @@ impl<'a> Bases<'a> {
             // What cannot be taken is refused where the rows of the case are computed.
             self.spec.follow(&mut self.track, self.case.times[i], self.case.row(i, scalings.len())).ok()?;
         }
+        self.track.ahead = self.known.at(t);
         let base = forecast.base(&self.track)?;
-        Some(base.iter().zip(scalings.iter().cycle()).map(|([x, _], scaling)| scaling.apply(*x) as f32).collect())
+        Some(base.iter().zip(forecast.of_targets(scalings).cycle()).map(|([x, _], scaling)| scaling.apply(*x) as f32).collect())
     }
 }
 
@@ -69,19 +72,21 @@ impl Ahead {
         Self { slots: Slots::new(&case.times, forecast), channels, values, known }
     }
 
-    /// The targets at an observation, `[horizons, channels]`, less the `smoothed`; NaN where a value is missing. With `fill_gaps`, values between two known ones are interpolated linearly.
+    /// The targets at an observation, `[horizons, targets]`, less the `smoothed`; NaN where a value is missing. With `fill_gaps`, values between two known ones are interpolated linearly.
     pub(super) fn targets(&self, t: usize, forecast: &Forecast, smoothed: Option<&[f32]>, fill_gaps: bool) -> Vec<f32> {
         let slot = self.slots.slot(t);
-        let base: Vec<f32> = (0..self.channels)
-            .map(|c| if forecast.relative { self.known(t, c, BEFORE).map_or(0.0, |(_, x)| x) } else { 0.0 })
+        let targets: Vec<usize> = (0..forecast.width(self.channels)).map(|target| forecast.channel(target)).collect();
+        let base: Vec<f32> = targets
+            .iter()
+            .map(|&c| if forecast.relative { self.known(t, c, BEFORE).map_or(0.0, |(_, x)| x) } else { 0.0 })
             .collect();
         let mut all = Vec::with_capacity(forecast.outputs(self.channels));
         for (i, k) in forecast.horizons().enumerate() {
             let observation = self.slots.find(slot + k);
-            all.extend((0..self.channels).map(|c| {
+            all.extend(targets.iter().enumerate().map(|(target, &c)| {
                 let seen = observation.map_or(f32::NAN, |j| self.values[j * self.channels + c]);
                 let value = if fill_gaps && seen.is_nan() { self.between(t, slot + k, c) } else { seen };
-                value - smoothed.map_or(base[c], |smoothed| smoothed[i * self.channels + c])
+                value - smoothed.map_or(base[target], |smoothed| smoothed[i * targets.len() + target])
             }));
         }
         all

@@ -13,6 +13,7 @@ use ncde_runtime::{At, LayerSpec, Model, ModelSpec, NamedWeight, Prediction};
 use super::device::{OnDevice, on_device};
 use super::features::Features;
 use super::goal::{OutputSlot, places};
+use super::known::KnownAhead;
 use super::optimizer::TrainBackend;
 use super::store::{Answered, predict_all};
 use super::{Device, Error};
@@ -78,7 +79,7 @@ impl OnDevice for Batched<'_> {
 impl Batched<'_> {
     /// The observations of a case after which something is said.
     fn observations(&self, case: usize) -> Vec<usize> {
-        let length = self.data.cases[case].len();
+        let length = KnownAhead::new(self.model.spec(), &self.data.cases[case]).observed();
         if self.at == At::Steps { (0..length).collect() } else { length.checked_sub(1).into_iter().collect() }
     }
 }
@@ -100,6 +101,7 @@ fn said<'a>(
     outputs: impl Iterator<Item = &'a [f64]>,
 ) -> Result<Vec<Prediction>, Error> {
     let channels = spec.preparation.channels.len();
+    let known = KnownAhead::new(spec, case);
     let (mut track, mut next, mut all) = (spec.track(), 0, Vec::with_capacity(at.len()));
     for (&t, own) in at.iter().zip(outputs) {
         if !own.iter().all(|y| y.is_finite()) {
@@ -110,6 +112,7 @@ fn said<'a>(
             spec.follow(&mut track, case.times[i], case.row(i, channels)).map_err(named)?;
         }
         next = t + 1;
+        track.ahead = known.at(t);
         all.push(spec.prediction(own, &track));
     }
     Ok(all)

@@ -13,6 +13,7 @@ use super::by_time::Long;
 use super::config::{Config, DataConfig};
 use super::features::Features;
 use super::goal::{Goal, labelled};
+use super::known;
 use super::preset::{self, Clock, Facts, Resolved};
 use super::settings::{Settings, at_least, fit_target, refuse};
 use super::split::Parts;
@@ -66,6 +67,13 @@ impl Prepared {
         let deduplicate = settings.decided.data.deduplicate == Some(true);
         let once = |data: Dataset| if deduplicate { data.without_duplicates() } else { (data, 0) };
         let test = test.map(|test| test.aligned(&train.schema())).transpose()?;
+        let known = settings.task.forecast().and_then(|forecast| forecast.known.as_ref()).map(|known| &known.channels[..]);
+        // Rows behind the last observation say what is known of the future, of which nothing can be learned.
+        let past = |data: Dataset| match known {
+            Some(known) => known::past(data, known),
+            None => data,
+        };
+        let (train, test) = (past(train), test.map(past));
         let (data, removed, trained) = match test {
             // A test file that stays as it is comes behind, with its copies.
             Some(test) if settings.by_files => {

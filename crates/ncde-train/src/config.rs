@@ -71,6 +71,10 @@ table! {
         horizon: usize,
         /// The smallest horizon; 1 by default, so that one model forecasts all from the next observation on.
         first_horizon: usize,
+        /// The channels that a forecast is of; by default all that are numbers, and are not known ahead.
+        target: Vec<String>,
+        /// Channels whose later values are known when a forecast is made: holidays, prices.
+        known: Vec<String>,
         /// Whether a forecast is of differences to the last known values, so that it follows a level or a trend; yes by default for models that are trained step by step.
         relative: bool,
         /// Whether what a model forecasts is added to exponential smoothing of each series; yes by default for a `reservoir`.
@@ -208,6 +212,12 @@ pub struct Config {
 }
 
 impl DataConfig {
+    /// Whether a forecast is wanted.
+    pub fn is_forecast(&self) -> bool {
+        let says_so = self.horizon.is_some() || self.target.is_some() || self.known.is_some();
+        self.task.map_or(says_so, |task| task == TaskName::Forecast)
+    }
+
     /// How the files are read.
     pub fn options(&self, labels: Option<&PathBuf>) -> ncde_data::ReadOptions {
         ncde_data::ReadOptions {

@@ -4,7 +4,7 @@
 //! width_{k,c} = the ceil(level (n + 1))-th smallest of |forecast - truth| / size          (split conformal: covers with a chance of at least `level` if the future is like that part)
 //! ```
 //!
-//! The size is that of the errors which smoothing made on the same series so far, so that an interval grows and shrinks with its series; without smoothing it is 1. Where a
+//! The size is the width within which nine of ten errors of smoothing were on the same series so far, so that an interval grows and shrinks with its series; without smoothing it is 1. Where a
 //! horizon has too few errors, those of all horizons count, as sizes make them alike.
 
 use ncde_data::Dataset;
@@ -20,33 +20,33 @@ const NEEDED: usize = 9;
 
 /// Intervals from the forecasts of a part; a warning if a horizon and channel has too few errors.
 pub(super) fn intervals(forecast: &Forecast, data: &Dataset, ranges: &[PredictedRange]) -> Result<Intervals, Warning> {
-    let channels = data.channels.len();
-    let mut errors = vec![Vec::new(); forecast.outputs(channels)];
+    let targets = forecast.width(data.channels.len()).max(1);
+    let mut errors = vec![Vec::new(); forecast.outputs(data.channels.len())];
     for (case, range) in data.cases.iter().zip(ranges) {
-        compare(forecast, case, channels, range, |_, [place, c], truth, [value, size], _| {
+        compare(forecast, case, data.channels.len(), range, |_, [place, c], truth, [value, size], _| {
             if size > 0.0 {
-                errors[place * channels + c].push((value - truth).abs() / size);
+                errors[place * targets + c].push((value - truth).abs() / size);
             }
         });
     }
     if forecast.smoothing.is_some() && errors.iter().any(|own| own.len() < NEEDED) {
-        let of_channel = |c: usize| errors.iter().skip(c).step_by(channels).flatten().copied().collect::<Vec<f64>>();
-        let pooled: Vec<Vec<f64>> = (0..channels).map(of_channel).collect();
+        let of_channel = |c: usize| errors.iter().skip(c).step_by(targets).flatten().copied().collect::<Vec<f64>>();
+        let pooled: Vec<Vec<f64>> = (0..targets).map(of_channel).collect();
         for (i, own) in errors.iter_mut().enumerate().filter(|(_, own)| own.len() < NEEDED) {
-            own.clone_from(&pooled[i % channels]);
+            own.clone_from(&pooled[i % targets]);
         }
     }
     let mut widths = Vec::with_capacity(errors.len());
     for (i, own) in errors.into_iter().enumerate() {
         let seen = own.len();
         widths.push(width(own, LEVEL).ok_or_else(|| Warning::NoIntervals {
-            channel: data.channels[i % channels].clone(),
-            horizon: forecast.horizons().nth(i / channels).unwrap_or(0),
+            channel: data.channels[forecast.channel(i % targets)].clone(),
+            horizon: forecast.horizons().nth(i / targets).unwrap_or(0),
             seen,
             wanted: NEEDED,
         })?);
     }
-    let widths = widths.chunks(channels.max(1)).map(<[f64]>::to_vec).collect();
+    let widths = widths.chunks(targets).map(<[f64]>::to_vec).collect();
     Ok(Intervals { level: LEVEL, widths })
 }
 

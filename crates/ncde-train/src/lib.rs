@@ -13,7 +13,7 @@
 //! | `fit` | scalings, from the training part alone |
 //! | `features` | the rows that a model is given, computed once |
 //! | `goal` | targets, losses, metrics of each task |
-//! | `slots`, `ahead`, `season`, `conformal` | forecasts: where observations lie in time, what lies ahead of each, what naive forecasts know, how far off they are |
+//! | `slots`, `ahead`, `known`, `season`, `conformal` | forecasts: where observations lie in time, what lies ahead of each, what naive forecasts know, how far off they are |
 //! | `build`, `run`, `resume`, `record` | a run from settings and data; its stages; whether it may go on; what a finished run leaves behind |
 //! | `trainer` | the loop: steps on batches of a source, evaluations, checkpoints, what happens to a step that diverges |
 //! | `source`, `cases`, `batches` | what the loop takes its batches from: plain numbers of anybody, the cases of a run; which cases make up a step |
@@ -51,6 +51,7 @@ mod fingerprint;
 mod fit;
 mod goal;
 mod in_flight;
+mod known;
 pub mod loss;
 mod names;
 pub mod optimizer;
@@ -85,6 +86,7 @@ pub use device::Device;
 pub use directory::CONFIG;
 pub use error::Error;
 pub use event::{Event, Outcome, ignore, watching};
+pub use known::KnownAhead;
 pub use loss::{Loss, LossName};
 pub use names::{BlockActivation, BlockDrive, ClassWeights, FirstRow, MemoryName, MissingName, Scale, SplitBy, StabilityName};
 pub use ncde_data::TaskName;

@@ -230,23 +230,27 @@ fn samples(task: &Task, part: &Part) -> Vec<Forecasted> {
         let period = forecast.baseline.as_ref().and_then(|baseline| baseline.period).unwrap_or(1);
         let from = t.saturating_sub((3 * forecast.horizon.max(period)).clamp(20, BEFORE));
         let to = (t + forecast.horizon + 1).min(case.len());
-        for (c, name) in part.data.channels.iter().enumerate().take(CHANNELS) {
+        let targets = forecast.width(channels).max(1);
+        for (target, name) in forecast.of_targets(&part.data.channels).enumerate().take(CHANNELS) {
+            let c = forecast.channel(target);
             let values_of = |rows: std::ops::Range<usize>| -> Vec<[f64; 2]> {
                 let points = rows.map(|t| [case.times[t], case.values[t * channels + c]]);
                 points.filter(|[_, x]| !x.is_nan()).collect()
             };
             let time = |k: usize| forecast.time(case.times[t], k).unwrap_or(case.times[t] + k as f64);
-            let ahead = || forecast.horizons().zip(values.chunks_exact(channels)).enumerate();
+            let ahead = || forecast.horizons().zip(values.chunks_exact(targets)).enumerate();
             all.push(Forecasted {
                 id: case.id.clone(),
                 channel: name.clone(),
                 seen: values_of(from..t + 1),
                 truth: values_of(t + 1..to),
-                forecast: ahead().map(|(_, (k, row))| [time(k), row[c]]).collect(),
+                forecast: ahead().map(|(_, (k, row))| [time(k), row[target]]).collect(),
                 interval: forecast
                     .intervals
                     .iter()
-                    .flat_map(|_| ahead().map(|(place, (_, row))| forecast.interval(c, row[c], widths[place * channels + c])))
+                    .flat_map(|_| {
+                        ahead().map(|(place, (_, row))| forecast.interval(target, row[target], widths[place * targets + target]))
+                    })
                     .collect(),
             });
         }

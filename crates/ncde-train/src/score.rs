@@ -137,22 +137,24 @@ fn regressed(data: &Dataset, ranges: &[PredictedRange]) -> Option<Metrics> {
 
 fn forecasted(forecast: &Forecast, data: &Dataset, ranges: &[PredictedRange]) -> Option<Metrics> {
     let channels = data.channels.len();
-    let unknown = Baseline { period: None, means: vec![f64::NAN; channels], scales: vec![0.0; channels] };
+    let targets: Vec<String> = forecast.of_targets(&data.channels).cloned().collect();
+    let unknown = Baseline { period: None, means: vec![f64::NAN; targets.len()], scales: vec![0.0; targets.len()] };
     let baseline = forecast.baseline.as_ref().unwrap_or(&unknown);
     let mut names = vec!["last value"];
     names.extend(baseline.period.map(|_| "seasonal"));
     names.extend(forecast.baseline.as_ref().map(|_| "mean"));
     let horizons: Vec<usize> = forecast.horizons().collect();
     let level = forecast.intervals.as_ref().map(|intervals| intervals.level);
-    let mut tally = Tally::new(&horizons, &data.channels, &baseline.scales, level, &names).with_period(baseline.period);
+    let mut tally = Tally::new(&horizons, &targets, &baseline.scales, level, &names).with_period(baseline.period);
     let mut series = 0;
     for (case, range) in data.cases.iter().zip(ranges) {
         let mut compared = false;
         compare(forecast, case, channels, range, |t, [place, c], truth, [value, width], naive: &Naive<'_>| {
             compared = true;
             let mean = baseline.means[c];
-            let last = naive.last(t, c).unwrap_or(mean);
-            let seasonal = baseline.period.map(|m| naive.seasonal(t, horizons[place], c, m).unwrap_or(last));
+            let channel = forecast.channel(c);
+            let last = naive.last(t, channel).unwrap_or(mean);
+            let seasonal = baseline.period.map(|m| naive.seasonal(t, horizons[place], channel, m).unwrap_or(last));
             let rivals: Vec<f64> = [Some(last), seasonal, Some(mean)].into_iter().flatten().collect();
             let width = forecast.intervals.is_some().then_some(width);
             tally.push([place, c], truth, value, width, &rivals);
@@ -162,7 +164,7 @@ fn forecasted(forecast: &Forecast, data: &Dataset, ranges: &[PredictedRange]) ->
     tally.finish(series).map(Metrics::Forecast)
 }
 
-/// Calls `show` for every forecast of a case whose truth is known, with observation, indices of horizon and channel, truth, forecast and width.
+/// Calls `show` for every forecast of a case whose truth is known, with observation, indices of horizon and target, truth, forecast and width.
 pub(super) fn compare(
     forecast: &Forecast,
     case: &Case,
@@ -174,10 +176,12 @@ pub(super) fn compare(
     let naive = Naive { case, channels, slots: &slots };
     for (t, prediction) in range.iter() {
         let Prediction::Values(Forecasts { values, widths }) = prediction else { continue };
-        let rows = values.chunks_exact(channels.max(1)).zip(widths.chunks_exact(channels.max(1)));
+        let targets = forecast.width(channels).max(1);
+        let rows = values.chunks_exact(targets).zip(widths.chunks_exact(targets));
         for (place, (k, (row, widths))) in forecast.horizons().zip(rows).enumerate() {
             let Some(later) = slots.find(slots.slot(t) + k).filter(|later| *later < range.end) else { continue };
-            for (c, (&x, &y)) in case.row(later, channels).iter().zip(row).enumerate().filter(|(_, (x, _))| !x.is_nan()) {
+            let truth = forecast.of_targets(case.row(later, channels));
+            for (c, (&x, &y)) in truth.zip(row).enumerate().filter(|(_, (x, _))| !x.is_nan()) {
                 show(t, [place, c], x, [y, widths[c]], &naive);
             }
         }

@@ -26,7 +26,7 @@ const AGAIN: f64 = 0.75;
 pub(super) fn baseline(data: &Dataset, train: &[usize], forecast: &Forecast) -> Baseline {
     let channels = data.channels.len();
     let series: Vec<(Slots, usize)> = train.iter().map(|&i| (Slots::new(&data.cases[i].times, forecast), i)).collect();
-    let period = period(data, &series);
+    let period = period(data, &series, forecast);
     let back = period.unwrap_or(1);
     let of = |c: usize| {
         let (mut sum, mut count, mut moved, mut pairs) = (0.0, 0_usize, 0.0, 0_usize);
@@ -48,17 +48,18 @@ pub(super) fn baseline(data: &Dataset, train: &[usize], forecast: &Forecast) -> 
         }
         (sum / count.max(1) as f64, moved / pairs.max(1) as f64)
     };
-    let (means, scales) = (0..channels).into_par_iter().map(of).unzip();
+    let targets = forecast.width(channels);
+    let (means, scales) = (0..targets).into_par_iter().map(|target| of(forecast.channel(target))).unzip();
     Baseline { period, means, scales }
 }
 
 /// The period in slots, if series have one.
-fn period(data: &Dataset, series: &[(Slots, usize)]) -> Option<usize> {
+fn period(data: &Dataset, series: &[(Slots, usize)], forecast: &Forecast) -> Option<usize> {
     let channels = data.channels.len();
     let signals: Vec<Vec<f64>> = series
         .iter()
         .take(SERIES)
-        .flat_map(|(slots, i)| (0..channels).map(move |c| (slots, *i, c)))
+        .flat_map(|(slots, i)| (0..forecast.width(channels)).map(move |target| (slots, *i, forecast.channel(target))))
         .filter_map(|(slots, i, c)| level(dense(&data.cases[i].values, channels, c, slots)))
         .collect();
     let longest = signals.iter().map(Vec::len).max()?;

@@ -3,11 +3,12 @@
 use ncde_data::{Dataset, Targets, TaskName};
 use ncde_report::metrics::higher_is_better;
 use ncde_runtime::random::Stream;
-use ncde_runtime::{At, Forecast, Scaling, Task};
+use ncde_runtime::{At, Forecast, Known, Scaling, Task};
 
 use super::Error;
 use super::config::{Config, DataConfig};
 use super::fit::scaling;
+use super::known;
 use super::loss::LossName;
 use super::names::{ClassWeights, MissingName, Scale, SplitBy};
 use super::optimizer::OptimizerName;
@@ -142,6 +143,9 @@ impl Settings {
                     "data.smoothing",
                     "true, but that is for a `reservoir` whose forecasts are not `relative`; leave it out",
                 );
+            }
+            if let (Some(names), false) = (&d.known, smoothing) {
+                return refuse("data.known", format!("{names:?}, but that is for forecasts beside smoothing: of a `reservoir`"));
             }
             forecast.relative = *d.relative.get_or_insert(!smoothing);
         }
@@ -354,7 +358,7 @@ pub fn task_name(task: &Task) -> TaskName {
 
 fn task(config: &Config, data: &Dataset) -> Result<Task, Error> {
     let horizon = config.data.horizon;
-    let forecast = config.data.task == Some(TaskName::Forecast) || (config.data.task.is_none() && horizon.is_some());
+    let forecast = config.data.is_forecast();
     if forecast && data.vocabulary.is_some() {
         return refuse(
             "data.task",
@@ -371,7 +375,27 @@ fn task(config: &Config, data: &Dataset) -> Result<Task, Error> {
         if from > horizon {
             return refuse("data.first_horizon", format!("{from}, but `horizon`, the last one, is {horizon}"));
         }
-        return Ok(Task::Forecast(Forecast { from: Some(from), ..Forecast::one(horizon) }));
+        let known = channels_named(data, "data.known", config.data.known.as_deref())?;
+        let mut targets = channels_named(data, "data.target", config.data.target.as_deref())?;
+        if targets.is_empty() {
+            let all = || (0..data.channels.len()).filter(|c| !known.contains(c));
+            targets = all().filter(|&c| !is_category(data, c)).collect();
+            if targets.is_empty() {
+                targets = all().collect();
+            }
+        }
+        if let Some(both) = targets.iter().find(|c| known.contains(c)) {
+            let name = &data.channels[*both];
+            return refuse("data.known", format!("`{name}`, which is a target as well; what is forecast is not known ahead"));
+        }
+        if targets.is_empty() {
+            return refuse("data.known", "all channels; leave one to forecast");
+        }
+        if targets.len() == data.channels.len() {
+            targets.clear();
+        }
+        let known = (!known.is_empty()).then(|| Known { channels: known, means: Vec::new(), effects: Vec::new() });
+        return Ok(Task::Forecast(Forecast { from: Some(from), targets, known, ..Forecast::one(horizon) }));
     }
     let class = |names: &[String], at| {
         if names.len() < 2 {
@@ -394,19 +418,46 @@ fn task(config: &Config, data: &Dataset) -> Result<Task, Error> {
     }
 }
 
+/// The channels of these names, increasing; the name of a text column is that of the channels of all its words.
+fn channels_named(data: &Dataset, key: &str, names: Option<&[String]>) -> Result<Vec<usize>, Error> {
+    let mut all = Vec::new();
+    for name in names.unwrap_or_default() {
+        let is_named = |channel: &String| channel == name || channel.split_once('=').is_some_and(|(column, _)| column == name);
+        let before = all.len();
+        all.extend(data.channels.iter().enumerate().filter(|(_, channel)| is_named(channel)).map(|(c, _)| c));
+        if all.len() == before {
+            return refuse(key, format!("`{name}`, but the channels are {}", data.channels.join(", ")));
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
+
+/// Whether a channel says where a text column has a word.
+fn is_category(data: &Dataset, c: usize) -> bool {
+    let mut values = data.cases.iter().flat_map(|case| case.values.iter().skip(c).step_by(data.channels.len()));
+    data.channels[c].contains('=') && values.all(|&x| x == 0.0 || x == 1.0 || x.is_nan())
+}
+
 /// The scaling of numbers to be predicted, or what is known of the times and seasons of what is forecast, from the training part. `settings` are those of the data.
 pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize], settings: &DataConfig) {
     if let Task::Forecast(forecast) = task {
         let times: Vec<&[f64]> = train.iter().map(|&i| &data.cases[i].times[..]).collect();
         let seen;
-        (forecast.step, seen) = rhythm(&times);
+        (forecast.step, forecast.calendar, seen) = rhythm(&times, data.times);
         forecast.grid = settings.grid.unwrap_or(seen) && forecast.step.is_some();
         forecast.baseline = Some(baseline(data, train, forecast));
         if settings.smoothing == Some(true) {
             forecast.smoothing = Some(smoothing(data, train, forecast));
             let channels = data.channels.len();
             let values = |c: usize| train.iter().flat_map(move |&i| data.cases[i].values.iter().skip(c).step_by(channels));
-            forecast.nonnegative = (0..channels).map(|c| values(c).all(|x| x.is_nan() || *x >= 0.0)).collect();
+            let targets = (0..forecast.width(channels)).map(|target| forecast.channel(target));
+            forecast.nonnegative = targets.map(|c| values(c).all(|x| x.is_nan() || *x >= 0.0)).collect();
+            if let Some(mut known) = forecast.known.take() {
+                known::fit(&mut known, data, train, forecast);
+                forecast.known = Some(known);
+            }
         }
     }
     if let Task::Regression { scaling: own, .. } = task {

@@ -17,7 +17,7 @@
 //! ```
 
 use ncde_data::{Clock, Dataset};
-use ncde_runtime::{Expert, Forecast, Smoothing};
+use ncde_runtime::{Calendar, Expert, Forecast, Smoothing};
 
 use super::slots::Slots;
 
@@ -38,7 +38,7 @@ pub(super) fn smoothing(data: &Dataset, train: &[usize], forecast: &Forecast) ->
     let channels = data.channels.len();
     let longest = train.iter().map(|&i| data.cases[i].len()).max().unwrap_or(0);
     let mut periods = match forecast.step {
-        Some(step) if data.times == Clock::Dates => of_calendar(step),
+        Some(step) if data.times == Clock::Dates => of_calendar(step, forecast.calendar),
         _ => Vec::new(),
     };
     periods.extend(forecast.baseline.as_ref().and_then(|baseline| baseline.period));
@@ -55,11 +55,10 @@ pub(super) fn smoothing(data: &Dataset, train: &[usize], forecast: &Forecast) ->
         }
     }
     let periods = found;
-    let log: Vec<bool> = (0..channels)
-        .map(|c| {
-            let mut known =
-                train.iter().flat_map(|&i| data.cases[i].values.iter().skip(c).step_by(channels)).filter(|x| !x.is_nan());
-            known.all(|&x| x > 0.0)
+    let log: Vec<bool> = (0..forecast.width(channels))
+        .map(|target| {
+            let values = |&i: &usize| data.cases[i].values.iter().skip(forecast.channel(target)).step_by(channels);
+            train.iter().flat_map(values).filter(|x| !x.is_nan()).all(|&x| x > 0.0)
         })
         .collect();
     let mut experts = experts(&periods);
@@ -82,7 +81,7 @@ fn changes(data: &Dataset, train: &[usize], forecast: &Forecast) -> Vec<Vec<(usi
         let pairs = (1..case.len()).filter(|&t| slots.slot(t) == slots.slot(t - 1) + 1);
         pairs.map(|t| (slots.slot(t), value(t) - value(t - 1))).filter(|(_, x)| x.is_finite()).collect::<Vec<_>>()
     };
-    train.iter().flat_map(|&i| (0..channels).map(move |c| of(i, c))).collect()
+    train.iter().flat_map(|&i| (0..forecast.width(channels)).map(move |target| of(i, forecast.channel(target)))).collect()
 }
 
 /// Whether changes differ between the phases of a period by more than chance, beyond what they do between those of a shorter one.
@@ -108,7 +107,14 @@ fn is_season(changes: &[Vec<(usize, f64)>], within: usize, period: usize) -> boo
 }
 
 /// The seasons of steps of so many seconds: a day and a week, a week, a year.
-fn of_calendar(step: f64) -> Vec<usize> {
+fn of_calendar(step: f64, calendar: Option<Calendar>) -> Vec<usize> {
+    match calendar {
+        Some(Calendar::Weekdays) => return vec![5],
+        Some(Calendar::Months(n) | Calendar::MonthEnds(n)) => {
+            return (12 % n == 0).then(|| 12 / n as usize).into_iter().collect();
+        }
+        None => {}
+    }
     let whole = |seconds: f64| {
         let steps = seconds / step;
         ((steps - steps.round()).abs() < 0.05).then(|| steps.round() as usize)
@@ -178,12 +184,15 @@ mod tests {
 
     #[test]
     fn seasons_are_those_of_the_calendar() {
-        let of = |seconds: f64| of_calendar(seconds);
+        let of = |seconds: f64| of_calendar(seconds, None);
         assert_eq!([of(3600.0), of(1800.0), of(900.0)], [vec![24, 168], vec![48, 336], vec![96, 672]]);
         assert_eq!(
             [of(DAY), of(7.0 * DAY), of(31.0 * DAY), of(92.0 * DAY), of(365.0 * DAY)],
             [vec![7], vec![52], vec![12], vec![4], vec![]]
         );
+        let of = |calendar| of_calendar(DAY, Some(calendar));
+        assert_eq!([of(Calendar::Weekdays), of(Calendar::Months(3)), of(Calendar::MonthEnds(5))], [vec![5], vec![4], vec![]]);
+        let of = |seconds: f64| of_calendar(seconds, None);
         // Steps that no day is a multiple of have none.
         assert_eq!(of(7_000.0), Vec::<usize>::new());
     }

@@ -8,6 +8,7 @@ use ncde_runtime::{At, Model, ModelSpec, NamedWeight, Prediction, SPEC, WEIGHTS,
 use rayon::prelude::*;
 
 use super::Error;
+use super::known::KnownAhead;
 use super::score::PredictedRange;
 
 /// Writes a file, whole or not at all.
@@ -45,14 +46,17 @@ pub struct Answered {
 pub fn predict_all(model: &Model, data: &Dataset, at: At) -> Result<Answered, Error> {
     let predict = |case: &Case, into: &mut Vec<Prediction>| -> Result<(), ncde_runtime::Error> {
         let mut series = model.session(&case.statics)?;
+        let (known, channels) = (KnownAhead::new(model.spec(), case), data.channels.len());
+        let observed = known.observed();
         if at == At::End {
-            series.push_all(&case.times, &case.values)?;
-            into.push(series.predict()?);
+            series.push_all(&case.times[..observed], &case.values[..observed * channels])?;
+            into.push(known.predict(&mut series, observed.saturating_sub(1))?);
             return Ok(());
         }
-        into.reserve(case.len());
-        for (i, &time) in case.times.iter().enumerate() {
-            into.push(series.step(time, case.row(i, data.channels.len()))?);
+        into.reserve(observed);
+        for (i, &time) in case.times[..observed].iter().enumerate() {
+            let prediction = series.step(time, case.row(i, channels))?;
+            into.push(if known.is_some() { known.predict(&mut series, i)? } else { prediction });
         }
         Ok(())
     };
@@ -101,6 +105,7 @@ pub(super) fn predict_ranges(model: &Model, data: &Dataset, ranges: &[[Range<usi
         let mut all = ranges.each_ref().map(empty);
         let mut predict = || -> Result<(), ncde_runtime::Error> {
             let mut series = model.session(&case.statics)?;
+            let known = KnownAhead::new(model.spec(), case);
             let mut next = 0;
             for (predicted, range) in all.iter_mut().zip(ranges) {
                 for t in range.clone().step_by(predicted.every) {
@@ -109,7 +114,7 @@ pub(super) fn predict_ranges(model: &Model, data: &Dataset, ranges: &[[Range<usi
                         series.push_all(&case.times[next..to], &case.values[next * channels..to * channels])?;
                         next = to;
                     }
-                    predicted.predictions.push(series.predict()?);
+                    predicted.predictions.push(known.predict(&mut series, t)?);
                 }
             }
             Ok(())

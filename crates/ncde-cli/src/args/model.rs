@@ -22,6 +22,8 @@ Examples:
       which column is what; it is saved with the model
   ncde train --data walks.csv --set task=forecast --set horizon=5
       the next 5 values of all channels; one long series is split by time
+  ncde train --data sales.csv --target sold --known holiday,price --set horizon=14
+      two weeks of one channel, told of later holidays and prices
   ncde train --config run.toml --seed 3 --out runs/three
       settings from a file; flags go before it
   ncde train --data walks.csv --print-config > run.toml
@@ -82,6 +84,14 @@ pub(crate) struct SettingArgs {
     /// Any setting, as in the TOML file: `rate=0.001`, `model.depth=3`; may be given often
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+
+    /// The channels to forecast; by default all that are numbers
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    pub(crate) target: Option<Vec<String>>,
+
+    /// Channels of a forecast whose later values are known, such as holidays and prices
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    pub(crate) known: Option<Vec<String>>,
 
     #[command(flatten)]
     pub(crate) columns: ColumnArgs,

@@ -1,26 +1,29 @@
-//! Forecasts as rows: one for each horizon, with the time it is for and an interval for each channel where there is one.
+//! Forecasts as rows: one for each horizon, with the time it is for and an interval for each target where there is one.
 
 use ncde_runtime::{Forecast, Forecasts, ModelSpec, Prediction, Task};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::times::Times;
+
 /// The forecast of one horizon.
 pub(crate) struct Ahead<'a> {
-    names: &'a [String],
+    names: Vec<&'a String>,
     /// How many observations ahead.
     pub(crate) horizon: usize,
     /// What it is for; none if the usual step from one observation to the next is not known.
     time: Option<f64>,
-    /// One for each channel.
+    times: Times,
+    /// One for each target.
     values: &'a [f64],
-    /// The ends of an interval for each channel.
+    /// The ends of an interval for each target.
     intervals: Option<Vec<[f64; 2]>>,
 }
 
 /// The columns behind id and time.
 pub(crate) fn columns(spec: &ModelSpec, forecast: &Forecast) -> Vec<String> {
     let mut all = vec!["horizon".to_owned(), "forecast_time".to_owned()];
-    for name in &spec.channels {
+    for name in forecast.of_targets(&spec.channels) {
         all.push(name.clone());
         if forecast.intervals.is_some() {
             all.extend(["low", "high"].map(|side| format!("{name}_{side}")));
@@ -29,20 +32,21 @@ pub(crate) fn columns(spec: &ModelSpec, forecast: &Forecast) -> Vec<String> {
     all
 }
 
-/// The forecasts after an observation, `[horizons, channels]`, one horizon at a time.
+/// The forecasts after an observation, `[horizons, targets]`, one horizon at a time.
 pub(crate) fn horizons<'a>(
     spec: &'a ModelSpec,
     forecast: &'a Forecast,
-    time: f64,
+    (time, times): (f64, Times),
     forecasts: &'a Forecasts,
 ) -> impl Iterator<Item = Ahead<'a>> {
-    let channels = spec.channels.len().max(1);
-    let rows = forecasts.values.chunks_exact(channels).zip(forecasts.widths.chunks_exact(channels));
+    let targets = forecast.width(spec.channels.len()).max(1);
+    let rows = forecasts.values.chunks_exact(targets).zip(forecasts.widths.chunks_exact(targets));
     let interval = |(c, (value, width)): (usize, (&f64, &f64))| forecast.interval(c, *value, *width);
     forecast.horizons().zip(rows).map(move |(horizon, (values, widths))| Ahead {
-        names: &spec.channels,
+        names: forecast.of_targets(&spec.channels).collect(),
         horizon,
         time: forecast.time(time, horizon),
+        times,
         values,
         intervals: forecast.intervals.is_some().then(|| values.iter().zip(widths).enumerate().map(interval).collect()),
     })
@@ -51,7 +55,7 @@ pub(crate) fn horizons<'a>(
 impl Ahead<'_> {
     /// The cells below [`columns`].
     pub(crate) fn cells(&self) -> Vec<String> {
-        let mut all = vec![self.horizon.to_string(), self.time.map_or(String::new(), |time| time.to_string())];
+        let mut all = vec![self.horizon.to_string(), self.time.map_or(String::new(), |time| self.times.text(time))];
         for (c, value) in self.values.iter().enumerate() {
             all.push(value.to_string());
             if let Some(intervals) = &self.intervals {
@@ -62,8 +66,8 @@ impl Ahead<'_> {
     }
 
     /// One end of the intervals, by name.
-    fn ends<'b>(&'b self, intervals: &[[f64; 2]], end: usize) -> Named<'b> {
-        Named(self.names, intervals.iter().map(|ends| ends[end]).collect())
+    fn ends<'b>(&'b self, intervals: &[[f64; 2]], end: usize) -> Named<'b, &'b String> {
+        Named(&self.names, intervals.iter().map(|ends| ends[end]).collect())
     }
 }
 
@@ -72,9 +76,9 @@ impl Serialize for Ahead<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("horizon", &self.horizon)?;
         if let Some(time) = self.time {
-            map.serialize_entry("time", &time)?;
+            map.serialize_entry("time", &self.times.value(time))?;
         }
-        map.serialize_entry("values", &Named(self.names, self.values.to_vec()))?;
+        map.serialize_entry("values", &Named(&self.names, self.values.to_vec()))?;
         if let Some(intervals) = &self.intervals {
             map.serialize_entry("low", &self.ends(intervals, 0))?;
             map.serialize_entry("high", &self.ends(intervals, 1))?;
@@ -83,9 +87,9 @@ impl Serialize for Ahead<'_> {
     }
 }
 
-struct Named<'a>(&'a [String], Vec<f64>);
+struct Named<'a, N>(&'a [N], Vec<f64>);
 
-impl Serialize for Named<'_> {
+impl<N: Serialize> Serialize for Named<'_, N> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().zip(&self.1))
     }
@@ -98,6 +102,7 @@ pub(crate) struct Row<'a> {
     /// The time of the observation that it follows, and whether that is written.
     pub(crate) time: f64,
     pub(crate) is_timed: bool,
+    pub(crate) times: Times,
     pub(crate) prediction: &'a Prediction,
     /// Forecasts of larger horizons are left out.
     pub(crate) max_horizon: usize,
@@ -112,7 +117,7 @@ impl Serialize for Row<'_> {
             map.serialize_entry("id", id)?;
         }
         if self.is_timed {
-            map.serialize_entry("time", &self.time)?;
+            map.serialize_entry("time", &self.times.value(self.time))?;
         }
         match (self.prediction, &self.spec.task) {
             (Prediction::Class { class, probabilities }, Task::Classification { classes, .. }) => {
@@ -121,7 +126,8 @@ impl Serialize for Row<'_> {
             }
             (Prediction::Value(value), _) => map.serialize_entry("prediction", value)?,
             (Prediction::Values(values), Task::Forecast(forecast)) => {
-                let all = horizons(self.spec, forecast, self.time, values).filter(|ahead| ahead.horizon <= self.max_horizon);
+                let all = horizons(self.spec, forecast, (self.time, self.times), values)
+                    .filter(|ahead| ahead.horizon <= self.max_horizon);
                 map.serialize_entry("forecast", &all.collect::<Vec<_>>())?;
             }
             (Prediction::Class { .. } | Prediction::Values(_), _) => {}

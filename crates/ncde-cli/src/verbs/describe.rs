@@ -16,7 +16,7 @@ pub(super) fn purpose(spec: &ModelSpec) -> String {
         Task::Regression { target, at, .. } => format!("predicts the number `{target}` {}", whole(*at)),
         Task::Forecast(forecast) => {
             let observations = one_or(forecast.horizon, "observation", "observations");
-            format!("forecasts all channels, {} {observations} ahead", horizons(forecast))
+            format!("forecasts {}, {} {observations} ahead", targets(forecast, &spec.channels), horizons(forecast))
         }
     };
     let takes = match &spec.vocabulary {

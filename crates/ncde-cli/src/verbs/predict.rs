@@ -6,11 +6,12 @@ use std::path::Path;
 use ncde_data::{Case, Dataset, ReadOptions};
 use ncde_files::Whole;
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
-use ncde_train::{Answered, Device, predict_all, predict_on};
+use ncde_train::{Answered, Device, KnownAhead, predict_all, predict_on};
 
 use super::ahead::{self, Row};
 use crate::args::{PredictArgs, UseArgs};
 use crate::error::{Failure, refuse};
+use crate::times::Times;
 use crate::words::listed;
 use crate::{output, schema, threads};
 
@@ -22,6 +23,7 @@ pub(crate) struct Predicted {
     pub(crate) predictions: Vec<Vec<Prediction>>,
     /// The cases of which no finite prediction can be made.
     pub(crate) overflowed: Vec<String>,
+    times: Times,
 }
 
 /// Where predictions are wanted of a model that makes them at every observation.
@@ -48,7 +50,7 @@ pub(crate) fn predict_file(
     let options = ReadOptions { labels: args.labels.clone(), without_labels: !labels, ..options };
     let loaded = ncde_data::load(&args.data, &options)?;
     schema::warn_for(&schema, &loaded);
-    let data = loaded.data.aligned(&schema)?;
+    let (data, layout) = (loaded.data.aligned(&schema)?, loaded.layout);
     outside(&spec, &data).iter().for_each(|warning| output::info(warning));
     let Answered { mut predictions, overflowed } = threads::on(args.threads.unwrap_or(0), || {
         let at = if matches!(place, Where::Ends) { At::End } else { spec.task.at() };
@@ -66,7 +68,8 @@ pub(crate) fn predict_file(
         output::info(&format!("warning: no prediction of {}, as there is not one value", listed(&silent, 8)));
     }
     let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
-    Ok(Predicted { spec, data, predictions, overflowed })
+    let times = Times::new(layout.as_ref(), data.times, data.cases.iter().flat_map(|case| case.times.iter().copied()));
+    Ok(Predicted { spec, data, predictions, overflowed, times })
 }
 
 /// Values beyond this share of a channel outside of its range in training are no chance.
@@ -178,12 +181,13 @@ fn csv(predicted: &Predicted, max_horizon: usize, out: &mut dyn Write) -> std::i
     writer.write_record(head)?;
     for (case, time, prediction) in predicted.rows() {
         let mut row = |cells: Vec<String>| {
-            let time = steps.then(|| time.to_string());
+            let time = steps.then(|| predicted.times.text(time));
             writer.write_record(std::iter::once(case.id.clone()).chain(time).chain(cells))
         };
         match (prediction, spec.task.forecast()) {
             (Prediction::Values(values), Some(forecast)) => {
-                let mut rows = ahead::horizons(spec, forecast, time, values).filter(|ahead| ahead.horizon <= max_horizon);
+                let mut rows =
+                    ahead::horizons(spec, forecast, (time, predicted.times), values).filter(|ahead| ahead.horizon <= max_horizon);
                 rows.try_for_each(|ahead| row(ahead.cells()))?;
             }
             _ => row(cells(spec, prediction))?,
@@ -197,7 +201,16 @@ fn json(predicted: &Predicted, max_horizon: usize, out: &mut dyn Write) -> std::
     let is_timed = spec.task.at() == At::Steps;
     let row = |(case, time, prediction): (&Case, f64, &Prediction)| {
         // As a value its keys are sorted.
-        serde_json::to_value(Row { spec, id: Some(&case.id), time, is_timed, prediction, max_horizon, beyond: &[] })
+        serde_json::to_value(Row {
+            spec,
+            id: Some(&case.id),
+            time,
+            is_timed,
+            times: predicted.times,
+            prediction,
+            max_horizon,
+            beyond: &[],
+        })
     };
     let rows: Result<Vec<_>, _> = predicted.rows().map(row).collect();
     serde_json::to_writer_pretty(&mut *out, &rows?)?;
@@ -208,7 +221,8 @@ impl Predicted {
     /// All predictions with their cases and the times of the observations they follow.
     fn rows(&self) -> impl Iterator<Item = (&Case, f64, &Prediction)> {
         self.data.cases.iter().zip(&self.predictions).flat_map(|(case, predictions)| {
-            let times = &case.times[case.len().saturating_sub(predictions.len())..];
+            let observed = &case.times[..KnownAhead::new(&self.spec, case).observed()];
+            let times = &observed[observed.len().saturating_sub(predictions.len())..];
             predictions.iter().zip(times).map(move |(prediction, &time)| (case, time, prediction))
         })
     }

@@ -82,6 +82,32 @@ impl TimeFormat {
         }
     }
 
+    /// A time as it is written in files of this format; a date without a time of day if all of them are whole days.
+    ///
+    /// ```
+    /// use ncde_data::TimeFormat;
+    /// assert_eq!(TimeFormat::European.written(1_614_870_367.0, false), "04.03.2021 15:06:07");
+    /// assert_eq!(TimeFormat::Iso.written(1_614_816_000.0, true), "2021-03-04");
+    /// ```
+    pub fn written(self, time: f64, is_daily: bool) -> String {
+        let date = |day: &str, clock: &str| {
+            let whole = time.floor();
+            let stamp = Timestamp::new(whole as i64, ((time - whole) * 1e9).round().min(999_999_999.0) as i32).ok()?;
+            let pattern = if is_daily { day.to_owned() } else { format!("{day}{clock}") };
+            jiff::fmt::strtime::format(&pattern, &stamp.to_zoned(TimeZone::UTC)).ok()
+        };
+        let text = match self {
+            Self::Number | Self::Unix => None,
+            Self::UnixMs => Some((time * 1000.0).to_string()),
+            Self::Iso => date("%Y-%m-%d", "T%H:%M:%S%.fZ"),
+            Self::Us => date("%m/%d/%Y", " %H:%M:%S%.f"),
+            Self::European => date("%d.%m.%Y", " %H:%M:%S%.f"),
+            Self::Compact => date("%Y%m%d", "%H%M%S"),
+            Self::Clock => Timestamp::new(time.rem_euclid(86_400.0) as i64, 0).ok().and_then(|_| date("", "%H:%M:%S%.f")),
+        };
+        text.unwrap_or_else(|| time.to_string())
+    }
+
     /// The time in a cell of a file, in which times may have to say how far they are from UTC.
     pub(crate) fn cell(self, cell: &[u8], marks: Marks, offset: bool, at: impl FnOnce() -> Location) -> Result<f64, Error> {
         let wrong = |wanted| Error::NotATime { at: at(), seen: shown(cell), wanted, fix: FIX };

@@ -21,8 +21,16 @@ const FORGET: f64 = 0.995;
 const POWERS: [i32; 2] = [2, 8];
 /// The pools by this one.
 const BETWEEN: i32 = 20;
+/// A log-width at first: nine of ten normal errors are within 2.06 times their mean size.
+const NORMAL: f64 = 0.724;
+/// The share of errors that may lie beyond a width.
+const MISSED: f64 = 0.1;
+/// How far an error moves a log-width.
+const ADAPT: f64 = 0.025;
+/// Log-widths lie within this distance of 0.
+const MAX_LOG_WIDTH: f64 = 5.0;
 
-/// Where the numbers of a channel lie: `slot, observations, weight of the errors, first values, of each pool errors and forecasts, of each expert state, errors and forecasts`.
+/// Where the numbers of a channel lie: `slot, observations, weight of the errors, first values, log-widths with the forecasts and sizes that wait, of each pool errors and forecasts, of each expert state, errors and forecasts`.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     /// Values that are remembered from the beginning.
@@ -36,6 +44,16 @@ impl Layout {
     /// Errors (a sum for each lag) and forecasts that wait.
     fn tracked(self) -> usize {
         self.lags + self.waiting
+    }
+
+    /// Log-widths, and forecasts that wait with their sizes.
+    fn widths(self) -> usize {
+        self.lags + 2 * self.waiting
+    }
+
+    /// Where the pools begin.
+    fn pools(self) -> usize {
+        HEAD + self.first + self.widths()
     }
 }
 
@@ -58,6 +76,7 @@ struct View<'a> {
     /// How many errors were counted, each by what it still weighs.
     counted: &'a mut f64,
     first: &'a mut [f64],
+    widths: &'a mut [f64],
     pools: &'a mut [f64],
     experts: &'a mut [f64],
 }
@@ -74,7 +93,7 @@ impl<'a> Bank<'a> {
     pub(super) fn numbers(&self) -> usize {
         let tracked = self.layout.tracked();
         let experts: usize = self.experts().map(|expert| expert.numbers() + tracked).sum();
-        HEAD + self.layout.first + POWERS.len() * tracked + experts
+        self.layout.pools() + POWERS.len() * tracked + experts
     }
 
     /// Whether states are fitted anew after so many observations: a new cycle of a season is complete.
@@ -92,9 +111,10 @@ impl<'a> Bank<'a> {
     fn view<'m>(&self, memory: &'m mut [f64]) -> Option<View<'m>> {
         let (head, rest) = memory.split_at_mut_checked(HEAD)?;
         let (first, rest) = rest.split_at_mut_checked(self.layout.first)?;
+        let (widths, rest) = rest.split_at_mut_checked(self.layout.widths())?;
         let (pools, experts) = rest.split_at_mut_checked(POWERS.len() * self.layout.tracked())?;
         let [slot, count, counted] = head else { return None };
-        Some(View { slot, count, counted, first, pools, experts })
+        Some(View { slot, count, counted, first, widths, pools, experts })
     }
 
     pub(super) fn push(&self, memory: &mut [f64], steps: usize, y: f64) {
@@ -136,6 +156,9 @@ impl<'a> Bank<'a> {
         let first = view.first[..count].to_vec();
         let logs: Vec<f64> = first.iter().map(|&y| log(y)).collect();
         *view.counted = 0.0;
+        let (widths, waiting) = view.widths.split_at_mut(self.layout.lags);
+        widths.fill(NORMAL);
+        waiting.fill(NONE);
         view.pools.chunks_exact_mut(self.layout.tracked()).for_each(|pool| self.forget(pool));
         let mut from = 0;
         for expert in self.experts() {
@@ -189,13 +212,37 @@ impl<'a> Bank<'a> {
         }
         if counts {
             view.pools.chunks_exact_mut(self.layout.tracked()).for_each(|pool| self.learn(pool, slot, y));
+            self.adapt(view.widths, slot, y);
         }
         let ready = self.ready(memory);
-        let made = POWERS.map(|power| self.pooled(&ready, slot + 1, self.of.lags.iter().copied(), power));
+        let lags = || self.of.lags.iter().copied();
+        let made = POWERS.map(|power| self.pooled(&ready, slot + 1, lags(), power));
+        let mixed: Vec<Option<[f64; 2]>> = self.sizes(memory, lags()).zip(0..).map(|(sizes, i)| mixed(&made, i, sizes)).collect();
         let Some(view) = self.view(memory) else { return };
         for (pool, made) in view.pools.chunks_exact_mut(self.layout.tracked()).zip(made) {
             let mut made = made.into_iter();
             self.promise(pool, slot, is_missing, |_| made.next().flatten().unwrap_or(NONE));
+        }
+        let mut from = self.layout.lags;
+        for (lag, made) in lags().zip(mixed) {
+            let made = made.filter(|_| !is_missing).unwrap_or([NONE; 2]);
+            view.widths[from + 2 * (slot % lag)..][..2].copy_from_slice(&made);
+            from += 2 * lag;
+        }
+    }
+
+    /// A width grows where the truth lay beyond it, and shrinks a little where it did not: in the long run one of ten is beyond.
+    fn adapt(&self, widths: &mut [f64], slot: usize, truth: f64) {
+        let (widths, waiting) = widths.split_at_mut(self.layout.lags);
+        let mut from = 0;
+        for (width, &lag) in widths.iter_mut().zip(&self.of.lags) {
+            if let [made, size] = waiting[from + 2 * (slot % lag)..][..2]
+                && made != NONE
+            {
+                let missed = f64::from(u8::from((made - truth).abs() > size * width.exp()));
+                *width = (*width + ADAPT * (missed - MISSED)).clamp(-MAX_LOG_WIDTH, MAX_LOG_WIDTH);
+            }
+            from += 2 * lag;
         }
     }
 
@@ -224,7 +271,7 @@ impl<'a> Bank<'a> {
 
     /// The experts that have begun.
     fn ready<'m>(&self, memory: &'m [f64]) -> Vec<Ready<'a, 'm>> {
-        let mut from = HEAD + self.layout.first + POWERS.len() * self.layout.tracked();
+        let mut from = self.layout.pools() + POWERS.len() * self.layout.tracked();
         let mut all = Vec::new();
         for expert in self.experts() {
             let (state, tracked) = memory[from..from + expert.numbers() + self.layout.tracked()].split_at(expert.numbers());
@@ -247,7 +294,7 @@ impl<'a> Bank<'a> {
         let weights: Vec<Vec<f64>> =
             (0..self.layout.lags).map(|j| weights(ready.iter().map(|of| of.errors[j]).collect(), power)).collect();
         let at = |k: usize| {
-            let (low, high, share) = self.between(k);
+            let (low, high, share) = between(&self.of.lags, k);
             let (mut sum, mut all) = (0.0, 0.0);
             for (Ready { expert, state, .. }, (low, high)) in ready.iter().zip(weights[low].iter().zip(&weights[high])) {
                 let weight = (1.0 - share) * low + share * high;
@@ -265,42 +312,58 @@ impl<'a> Bank<'a> {
         horizons.map(at).collect()
     }
 
-    /// For each horizon the forecast, and the size of error to expect.
-    pub(super) fn forecasts(&self, memory: &[f64], horizons: RangeInclusive<usize>) -> Vec<[f64; 2]> {
-        let Layout { first, lags, .. } = self.layout;
-        let Some(last) = (memory[1] as usize).checked_sub(1) else { return horizons.map(|_| [0.0; 2]).collect() };
-        let last = memory[HEAD + last.min(first - 1)];
-        let ready = self.ready(memory);
-        let made = POWERS.map(|power| self.pooled(&ready, slot_of(memory[0]), horizons.clone(), power));
-        let (pools, counted) = (HEAD + first, memory[2].max(1e-9));
-        let errors: Vec<&[f64]> =
-            memory[pools..].chunks(self.layout.tracked()).take(POWERS.len()).map(|pool| &pool[..lags]).collect();
-        let at = |(i, k): (usize, usize)| {
-            let (low, high, share) = self.between(k);
-            let sizes: Vec<f64> =
-                errors.iter().map(|errors| ((1.0 - share) * errors[low] + share * errors[high]) / counted).collect();
-            let best = sizes.iter().copied().fold(f64::INFINITY, f64::min).max(1e-300);
-            let (mut sum, mut size, mut all) = (0.0, 0.0, 0.0);
-            for (made, own) in made.iter().zip(&sizes) {
-                let Some(made) = made[i] else { continue };
-                let weight = (best / own.max(best)).powi(BETWEEN);
-                sum += weight * made;
-                size += weight * own;
-                all += weight;
-            }
-            if all > 0.0 { [sum / all, size / all] } else { [last, best] }
-        };
-        horizons.enumerate().map(at).collect()
+    /// The mean error of each pool at each of these horizons.
+    fn sizes<'m>(&self, memory: &'m [f64], horizons: impl Iterator<Item = usize> + 'm) -> impl Iterator<Item = [f64; 2]> + 'm
+    where
+        'a: 'm,
+    {
+        let (of, tracked, pools, counted) = (self.of, self.layout.tracked(), self.layout.pools(), memory[2].max(1e-9));
+        horizons.map(move |k| {
+            let (low, high, share) = between(&of.lags, k);
+            std::array::from_fn(|pool| {
+                let errors = &memory[pools + pool * tracked..];
+                ((1.0 - share) * errors[low] + share * errors[high]) / counted
+            })
+        })
     }
 
-    /// The lags around a horizon, and how far it is on the way from one to the other.
-    fn between(&self, k: usize) -> (usize, usize, f64) {
-        let lags = &self.of.lags;
-        let j = lags.partition_point(|&lag| lag <= k).saturating_sub(1);
-        let Some(&next) = lags.get(j + 1) else { return (j, j, 0.0) };
-        let [low, high, k] = [lags[j], next, k].map(|x| (x as f64).ln());
-        (j, j + 1, ((k - low) / (high - low)).clamp(0.0, 1.0))
+    /// For each horizon the forecast, and a width around it within which nine of ten errors of smoothing were.
+    pub(super) fn forecasts(&self, memory: &[f64], horizons: RangeInclusive<usize>) -> Vec<[f64; 2]> {
+        let Some(last) = (memory[1] as usize).checked_sub(1) else { return horizons.map(|_| [0.0; 2]).collect() };
+        let last = memory[HEAD + last.min(self.layout.first - 1)];
+        let ready = self.ready(memory);
+        let made = POWERS.map(|power| self.pooled(&ready, slot_of(memory[0]), horizons.clone(), power));
+        let widths = &memory[HEAD + self.layout.first..][..self.layout.lags];
+        let at = |(i, (k, sizes)): (usize, (usize, [f64; 2]))| {
+            let (low, high, share) = between(&self.of.lags, k);
+            let width = ((1.0 - share) * widths[low] + share * widths[high]).exp();
+            let [made, size] = mixed(&made, i, sizes).unwrap_or([last, sizes[0].min(sizes[1])]);
+            [made, size * width]
+        };
+        horizons.clone().zip(self.sizes(memory, horizons)).enumerate().map(at).collect()
     }
+}
+
+/// The lags around a horizon, and how far it is on the way from one to the other.
+fn between(lags: &[usize], k: usize) -> (usize, usize, f64) {
+    let j = lags.partition_point(|&lag| lag <= k).saturating_sub(1);
+    let Some(&next) = lags.get(j + 1) else { return (j, j, 0.0) };
+    let [low, high, k] = [lags[j], next, k].map(|x| (x as f64).ln());
+    (j, j + 1, ((k - low) / (high - low)).clamp(0.0, 1.0))
+}
+
+/// From the forecasts of the pools at the horizon of an index, and their mean errors, to one forecast and its mean error; none if no pool has one.
+fn mixed(made: &[Vec<Option<f64>>; 2], index: usize, sizes: [f64; 2]) -> Option<[f64; 2]> {
+    let best = sizes[0].min(sizes[1]).max(1e-300);
+    let (mut sum, mut size, mut all) = (0.0, 0.0, 0.0);
+    for (made, of_pool) in made.iter().zip(sizes) {
+        let Some(made) = made[index] else { continue };
+        let weight = (best / of_pool.max(best)).powi(BETWEEN);
+        sum += weight * made;
+        size += weight * of_pool;
+        all += weight;
+    }
+    (all > 0.0).then(|| [sum / all, size / all])
 }
 
 /// An expert that has begun.

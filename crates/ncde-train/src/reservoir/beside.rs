@@ -26,21 +26,21 @@ const MIN_STRETCHES: usize = 5;
 const SURE: f64 = 2.0;
 
 impl Run {
-    /// The same with the share of the readout that serves each channel best; none of it where no validation part says so.
+    /// The same with the share of the readout that serves each target best; none of it where no validation part says so.
     pub(super) fn beside_smoothing(&self, mut solved: Solved) -> Result<Solved, Error> {
         let Task::Forecast(forecast) = &self.spec.task else { return Ok(solved) };
         if forecast.smoothing.is_none() {
             return Ok(solved);
         }
-        let channels = self.data.channels.len();
+        let targets = forecast.width(self.data.channels.len());
         let (spec, weights) = self.without_readout();
         let alone = model(&spec, &weights)?;
         let shares = match &self.long {
             Some(long) => {
                 let validation = |model: &Model| predict(model, long, |cut| cut.validation.clone());
-                shares(forecast, long, &validation(&model(&solved.spec, &solved.weights)?), &validation(&alone), channels)
+                shares(forecast, long, &validation(&model(&solved.spec, &solved.weights)?), &validation(&alone), targets)
             }
-            None => vec![0.0; channels],
+            None => vec![0.0; targets],
         };
         if shares.iter().all(|&share| share == 0.0) {
             solved = Solved { spec, weights, parameters: 0, chosen: "exponential smoothing alone".into(), ..solved };
@@ -54,7 +54,7 @@ impl Run {
         }
         for weight in readout(&solved.spec, &mut solved.weights) {
             for (i, value) in weight.values.iter_mut().enumerate() {
-                *value *= shares[i % channels.max(1)] as f32;
+                *value *= shares[i % targets.max(1)] as f32;
             }
         }
         let [low, high] = [f64::min, f64::max].map(|of| 100.0 * shares.iter().copied().reduce(of).unwrap_or(0.0));
@@ -80,7 +80,7 @@ fn model(spec: &ModelSpec, weights: &[NamedWeight]) -> Result<Model, Error> {
     Ok(Model::new(spec.clone(), Weights::of(weights.to_vec()))?)
 }
 
-/// Weights and biases of the last layer; their outputs come last, channel by channel.
+/// Weights and biases of the last layer; their outputs come last, target by target.
 fn readout<'a>(spec: &ModelSpec, weights: &'a mut [NamedWeight]) -> impl Iterator<Item = &'a mut NamedWeight> {
     let last = format!("layers.{}.", spec.layers.len().saturating_sub(1));
     weights.iter_mut().filter(move |weight| weight.name.starts_with(&last))
@@ -91,22 +91,23 @@ fn predict(model: &Model, long: &Long, range: impl Fn(&Cut) -> Range<usize>) -> 
     predict_ranges(model, &long.data, &ranges).into_iter().map(|([range, _], _)| range).collect()
 }
 
-/// The best share of each channel.
+/// The best share for each target.
 fn shares(
     forecast: &ncde_runtime::Forecast,
     long: &Long,
     all: &[PredictedRange],
     alone: &[PredictedRange],
-    channels: usize,
+    targets: usize,
 ) -> Vec<f64> {
-    // For each channel and share, what the share adds to the error in each stretch.
-    let mut added = vec![vec![Vec::new(); SHARES.len()]; channels];
+    let channels = long.data.channels.len();
+    // For each target and share, what the share adds to the error in each stretch.
+    let mut added = vec![vec![Vec::new(); SHARES.len()]; targets];
     for ((case, all), alone) in long.data.cases.iter().zip(all).zip(alone) {
         // Both make forecasts at the same observations.
         let mut truths = Vec::new();
         compare(forecast, case, channels, alone, |t, [_, c], truth, [value, size], _| truths.push((t, c, truth, value, size)));
         let mut truths = truths.into_iter();
-        let mut stretches = vec![None; channels];
+        let mut stretches = vec![None; targets];
         compare(forecast, case, channels, all, |_, _, _, [value, _], _| {
             let Some((t, c, truth, alone, size)) = truths.next().filter(|truth| truth.4 > 0.0) else { return };
             let stretch = t / forecast.horizon;

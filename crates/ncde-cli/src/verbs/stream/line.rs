@@ -21,6 +21,8 @@ pub(super) struct Observation {
     pub(super) statics: Option<Vec<f64>>,
     /// The series ends after it.
     pub(super) end: bool,
+    /// Rows of all channels for the next times; NaN where nothing is known.
+    pub(super) ahead: Vec<Vec<f64>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +62,8 @@ struct Object {
     statics: Value,
     #[serde(default)]
     end: bool,
+    #[serde(default)]
+    ahead: Vec<Value>,
 }
 
 const WANTED: &str = "wanted an object such as {\"id\": \"a\", \"time\": 0.5, \"values\": [1.0, null]}";
@@ -74,6 +78,11 @@ impl Reader {
 
     pub(super) fn is_csv(&self) -> bool {
         self.format == Format::Csv
+    }
+
+    /// What times are.
+    pub(super) fn clock(&self) -> Clock {
+        self.lines.clock()
     }
 
     /// A length of time in the unit of the times.
@@ -134,7 +143,14 @@ impl Reader {
             None if end && values.iter().all(|x| x.is_nan()) => When::Never,
             time => time.map_or(When::Next, When::At),
         };
-        Ok(Observation { id: id.unwrap_or_default(), time, values, statics: self.has_statics.then_some(statics), end })
+        Ok(Observation {
+            id: id.unwrap_or_default(),
+            time,
+            values,
+            statics: self.has_statics.then_some(statics),
+            end,
+            ahead: Vec::new(),
+        })
     }
 
     fn object(&mut self, text: &[u8]) -> Result<Observation, String> {
@@ -162,7 +178,8 @@ impl Reader {
             Value::Null => None,
             statics => Some(self.numbers(statics, true)?),
         };
-        Ok(Observation { id, time, values, statics, end: line.end })
+        let ahead = line.ahead.iter().map(|row| self.numbers(row, false)).collect::<Result<_, _>>()?;
+        Ok(Observation { id, time, values, statics, end: line.end, ahead })
     }
 
     /// The numbers of a list, or of values by name.

@@ -215,21 +215,32 @@ impl Live {
         Ok(Some(Reply { time, prediction, beyond: names_beyond, warning }))
     }
 
+    /// What a line says of the channels that the model knows ahead.
+    fn known_ahead(&self, line: &Observation) -> Result<Vec<f64>, String> {
+        if line.ahead.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = self.model.spec().task.forecast().and_then(|forecast| forecast.known.as_ref());
+        let known = known.ok_or("`ahead` is for a model that was trained with `--known COLUMN`, and this one was not")?;
+        Ok(line.ahead.iter().flat_map(|row| known.channels.iter().map(|&c| row[c])).collect())
+    }
+
     /// The prediction after one more observation of a series, which is begun if it is new, and what there is to say of that.
     fn step(&mut self, line: &Observation, time: f64) -> Result<(Prediction, Vec<String>), String> {
         let words = |e: Error| e.to_string();
+        let ahead = self.known_ahead(line)?;
         let Some(state) = self.series.get_mut(&*line.id) else {
             let statics = &self.model.spec().statics;
             let missing = vec![f64::NAN; statics.len()];
             let mut series = self.model.start(line.statics.as_deref().unwrap_or(&missing)).map_err(words)?;
-            let prediction = self.model.step(&mut series, time, &line.values).map_err(words)?;
+            let prediction = self.model.step_knowing(&mut series, time, &line.values, &ahead).map_err(words)?;
             let is_unsaid = line.statics.is_none() && !statics.is_empty();
             let unsaid =
                 is_unsaid.then(|| format!("warning: series `{}` begins without statics; they are taken as missing", line.id));
             self.hold(line.id.as_str().into(), series, Said::default());
             return Ok((prediction, unsaid.into_iter().collect()));
         };
-        let error = match self.model.step(Arc::make_mut(&mut state.series), time, &line.values) {
+        let error = match self.model.step_knowing(Arc::make_mut(&mut state.series), time, &line.values, &ahead) {
             Ok(prediction) => {
                 state.overflowed = false;
                 return Ok((prediction, Vec::new()));
@@ -241,7 +252,7 @@ impl Live {
             return Err(words(error));
         }
         let mut anew = self.model.begin_again(&state.series);
-        let prediction = self.model.step(&mut anew, time, &line.values).map_err(words)?;
+        let prediction = self.model.step_knowing(&mut anew, time, &line.values, &ahead).map_err(words)?;
         state.overflowed = false;
         let count = state.series.observations();
         state.series = Arc::new(anew);

@@ -19,6 +19,7 @@ use ncde_runtime::Model;
 
 use crate::args::{BadLine, LateLine, StreamArgs};
 use crate::error::Failure;
+use crate::times::Times;
 use crate::{output, schema};
 use aside::Aside;
 use line::{Observation, Reader};
@@ -39,7 +40,10 @@ pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
     let spec = model.spec().clone();
     let known = schema::of(&spec)?;
     let options = schema::options(&spec, &known, &args.columns);
+    let layout = known.table.clone();
     let reader = Reader::new(known, options);
+    let step = spec.task.forecast().and_then(|forecast| forecast.step).unwrap_or(f64::NAN);
+    let times = Times::new(layout.as_ref(), reader.clock(), std::iter::once(step));
     let limits = Limits {
         idle: args.idle.map(|idle| Duration::from_secs_f64(idle.amount)),
         most: args.most,
@@ -51,7 +55,7 @@ pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
     let every = Duration::from_secs(args.save_every.get());
     let keeper = args.state.as_ref().map(|path| Keeper::start(path, &live, every)).transpose()?;
     let metrics = args.metrics.as_ref().map(|target| Metrics::start(target, &live)).transpose()?;
-    let streamed = stream(args, reader, &live);
+    let streamed = stream(args, reader, times, &live);
     // Whatever ended the stream: the series are what they are.
     let saved = keeper.map_or(Ok(()), |keeper| keeper.save());
     let written = metrics.map_or(Ok(()), |metrics| metrics.write());
@@ -66,7 +70,7 @@ struct Lines {
     read: Instant,
 }
 
-fn stream(args: &StreamArgs, reader: Reader, live: &Mutex<Live>) -> Result<(), Failure> {
+fn stream(args: &StreamArgs, reader: Reader, times: Times, live: &Mutex<Live>) -> Result<(), Failure> {
     let lock = || live.lock().unwrap_or_else(PoisonError::into_inner);
     let spec = lock().model().spec().clone();
     let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
@@ -100,7 +104,7 @@ fn stream(args: &StreamArgs, reader: Reader, live: &Mutex<Live>) -> Result<(), F
             match result {
                 Ok(None) => {}
                 Ok(Some((id, reply))) => {
-                    let writer = writer.get_or_insert_with(|| Writer::new(&spec, next.is_csv));
+                    let writer = writer.get_or_insert_with(|| Writer::new(&spec, times, next.is_csv));
                     writer.write(&mut out, &id, &reply).map_err(Failure::Stdout)?;
                     if let Some(warning) = reply.warning {
                         output::info(&warning);

@@ -5,25 +5,28 @@ use std::io::{self, Write};
 use ncde_runtime::{ModelSpec, Prediction, Task};
 
 use super::live::Reply;
+use crate::times::Times;
 use crate::verbs::ahead::{self, Row};
 use crate::verbs::predict::columns;
 
 pub(super) struct Writer {
     spec: ModelSpec,
+    times: Times,
     csv: bool,
     begun: bool,
 }
 
 impl Writer {
-    pub(super) fn new(spec: &ModelSpec, csv: bool) -> Self {
-        Self { spec: spec.clone(), csv, begun: false }
+    pub(super) fn new(spec: &ModelSpec, times: Times, csv: bool) -> Self {
+        Self { spec: spec.clone(), times, csv, begun: false }
     }
 
     pub(super) fn write(&mut self, out: &mut impl Write, id: &str, reply: &Reply) -> io::Result<()> {
         let Reply { time, prediction, beyond, .. } = reply;
         if !self.csv {
             let id = (!id.is_empty()).then_some(id);
-            let row = Row { spec: &self.spec, id, time: *time, is_timed: true, prediction, max_horizon: usize::MAX, beyond };
+            let (time, times, max_horizon) = (*time, self.times, usize::MAX);
+            let row = Row { spec: &self.spec, id, time, is_timed: true, times, prediction, max_horizon, beyond };
             serde_json::to_writer(&mut *out, &row)?;
             return out.write_all(b"\n");
         }
@@ -34,16 +37,16 @@ impl Writer {
             out.write_all(b"\n")?;
         }
         if let (Prediction::Values(values), Some(forecast)) = (prediction, self.spec.task.forecast()) {
-            for ahead in ahead::horizons(&self.spec, forecast, *time, values) {
+            for ahead in ahead::horizons(&self.spec, forecast, (*time, self.times), values) {
                 quoted(out, id)?;
-                write!(out, ",{time}")?;
+                cell(out, &self.times.text(*time))?;
                 ahead.cells().iter().try_for_each(|text| cell(out, text))?;
                 out.write_all(b"\n")?;
             }
             return Ok(());
         }
         quoted(out, id)?;
-        write!(out, ",{time}")?;
+        cell(out, &self.times.text(*time))?;
         match prediction {
             Prediction::Class { class, probabilities } => {
                 let Task::Classification { classes, .. } = &self.spec.task else { return out.write_all(b"\n") };

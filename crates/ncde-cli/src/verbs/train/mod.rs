@@ -208,6 +208,14 @@ pub(crate) fn set(config: &mut Config, args: &SettingArgs) -> Result<(), Failure
         config.set(assignment)?;
     }
     config.data.columns = args.columns.columns().over(std::mem::take(&mut config.data.columns));
+    for (setting, flag) in [(&mut config.data.target, &args.target), (&mut config.data.known, &args.known)] {
+        if flag.is_some() {
+            setting.clone_from(flag);
+        }
+    }
+    if config.data.is_forecast() && config.data.target.is_none() {
+        config.data.target = config.data.columns.label.take_if(|label| label != "none").map(|label| vec![label]);
+    }
     Ok(())
 }
 

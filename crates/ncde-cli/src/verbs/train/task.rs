@@ -3,7 +3,7 @@
 use ncde_data::{Layout, Role, Targets};
 use ncde_runtime::{At, ModelSpec, Task};
 
-use crate::words::{horizons, listed, one_or};
+use crate::words::{horizons, listed, one_or, targets};
 
 /// The most classes or channels that are named.
 const MAX_NAMES: usize = 4;
@@ -51,7 +51,7 @@ impl Labels {
                 format!("regression of `{target}`{place}{instead}")
             }
             Task::Forecast(forecast) => {
-                format!("forecast of {}, {} ahead", listed(&spec.channels, MAX_NAMES), horizons(forecast))
+                format!("forecast of {}, {} ahead", targets(forecast, &spec.channels), horizons(forecast))
             }
         }
     }
