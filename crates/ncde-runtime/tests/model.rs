@@ -344,3 +344,65 @@ fn the_worked_example_of_a_reservoir_is_what_the_library_computes() {
     let moments = [2.226446, -0.676337, 3.166667, 0.897528, 4.0, 4.0, 1.722222, 1.0];
     close(summary, &[&memories[..], &moments, &[3.0], &[1.5, 0.5]].concat());
 }
+
+/// Forecasts of the first channel one and two steps ahead, with `known` told of the second.
+fn forecaster(known: serde_json::Value) -> Model {
+    let mut spec = common::json(&json!([{"layer": "linear", "outputs": 2}]));
+    spec["channels"] = json!(["sold", "holiday"]);
+    spec["statics"] = json!([]);
+    let smoothing = json!({"lags": [1, 2], "log": [true], "experts": [{"level": 1.0}, {"level": 0.3}]});
+    spec["task"] = json!({"kind": "forecast", "from": 1, "horizon": 2, "targets": [0], "smoothing": smoothing, "known": known});
+    let identity = json!({"shift": 0.0, "factor": 1.0});
+    spec["preparation"] = json!({"channels": [identity, identity], "statics": [], "time": null, "missing": {"kind": "forward"}});
+    let spec = common::spec(spec);
+    let zeros = spec.all_weights().unwrap().into_iter().map(|weight| NamedWeight {
+        values: vec![0.0; weight.count()],
+        name: weight.name,
+        shape: weight.shape,
+    });
+    Model::new(spec.clone(), Weights::of(zeros.collect())).unwrap()
+}
+
+#[test]
+fn a_forecast_series_begins_again_as_it_began() {
+    let model = forecaster(serde_json::Value::Null);
+    let mut series = model.start(&[]).unwrap();
+    model.push(&mut series, 0.0, &[3.0, 0.0]).unwrap();
+    let mut again = model.begin_again(&series);
+    assert_eq!(again, model.start(&[]).unwrap());
+    model.push(&mut again, 0.0, &[3.0, 0.0]).unwrap();
+    assert_eq!(model.predict(&again).unwrap(), model.predict(&series).unwrap());
+}
+
+#[test]
+fn what_is_known_ahead_counts_until_the_next_observation() {
+    let model = forecaster(json!({"channels": [1], "means": [0.0], "effects": [[2.0_f64.ln()]]}));
+    let mut series = model.session(&[]).unwrap();
+    // Without the holiday on the third day all days are alike.
+    for (t, holiday) in [0.0, 0.0, 1.0, 0.0].into_iter().enumerate() {
+        series.push(t as f64, &[10.0 * (1.0 + holiday), holiday]).unwrap();
+    }
+    let near = |series: &ncde_runtime::Session, wanted: [f64; 2]| {
+        let seen = numbers(series.predict().unwrap());
+        assert!(seen.iter().zip(wanted).all(|(x, y)| (x - y).abs() < 1e-9), "{seen:?} {wanted:?}");
+    };
+    near(&series, [10.0, 10.0]);
+    series.know_ahead(&[f64::NAN, 1.0]).unwrap();
+    near(&series, [10.0, 20.0]);
+    // One row is enough, and more than the horizon are too many to count.
+    series.know_ahead(&[1.0]).unwrap();
+    near(&series, [20.0, 10.0]);
+    series.know_ahead(&[0.0, 1.0, 1.0, 1.0]).unwrap();
+    near(&series, [10.0, 20.0]);
+    let refused = series.know_ahead(&[f64::INFINITY]).unwrap_err().to_string();
+    assert!(refused.contains("known ahead is inf"), "{refused}");
+    near(&series, [10.0, 20.0]);
+    let mut state = series.state().clone();
+    let said = model.step_knowing(&mut state, 4.0, &[10.0, 0.0], &[1.0, 0.0]).unwrap();
+    series.push(4.0, &[10.0, 0.0]).unwrap();
+    near(&series, [10.0, 10.0]);
+    assert_eq!(numbers(said), numbers(model.predict(&state).unwrap()));
+    assert!((numbers(model.predict(&state).unwrap())[0] - 20.0).abs() < 1e-9);
+    let blind = forecaster(serde_json::Value::Null);
+    assert!(blind.session(&[]).unwrap().know_ahead(&[1.0]).unwrap_err().to_string().contains("rows of 0"));
+}

@@ -2,7 +2,7 @@
 
 use ncde_runtime::{At, Missing, ModelSpec, Task};
 
-use crate::words::{horizons, listed, one_or};
+use crate::words::{horizons, listed, one_or, targets};
 
 /// Names that are listed; the rest is counted.
 const MAX_NAMES: usize = 8;

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use ncde_report::wrapped;
 use ncde_runtime::layer::{LipBound, Node};
-use ncde_runtime::{Forecast, LayerSpec, Model, NamedWeight, Task, Threshold};
+use ncde_runtime::{Calendar, Forecast, LayerSpec, Model, NamedWeight, Task, Threshold};
 
 use super::describe;
 use crate::args::InspectArgs;
 use crate::error::Failure;
 use crate::output;
+use crate::words::{one_or, targets};
 
 pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     let model = Model::load(&args.model)?;
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
             }
             Task::Regression { target, .. } => row(out, "target", target.clone())?,
             Task::Forecast(forecast) => {
-                forecast_in_words(forecast).into_iter().try_for_each(|(name, words)| row(out, name, words))?;
+                forecast_in_words(forecast, &spec.channels).into_iter().try_for_each(|(name, words)| row(out, name, words))?;
             }
         }
         row(out, "channels", spec.channels.join(", "))?;
@@ -83,16 +84,22 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
 }
 
 /// What is forecast, and how sure that is.
-fn forecast_in_words(forecast: &Forecast) -> Vec<(&'static str, String)> {
+fn forecast_in_words(forecast: &Forecast, channels: &[String]) -> Vec<(&'static str, String)> {
     let (first, last) = forecast.horizons().into_inner();
     let mut words = match (first == last, last) {
         (true, 1) => "the next observation".to_owned(),
         (true, last) => format!("{last} observations ahead"),
         (false, last) => format!("{first} to {last} observations ahead"),
     };
-    if let Some(step) = forecast.step {
-        words += &format!(", {step} apart{}", if forecast.grid { " on a grid with places left out" } else { "" });
+    let apart = match (forecast.calendar, forecast.step) {
+        (Some(Calendar::Weekdays), _) => Some("a working day".to_owned()),
+        (Some(Calendar::Months(n) | Calendar::MonthEnds(n)), _) => Some(format!("{n} {}", one_or(n as usize, "month", "months"))),
+        (None, step) => step.map(|step| step.to_string()),
+    };
+    if let Some(apart) = apart {
+        words += &format!(", {apart} apart{}", if forecast.grid { " on a grid with places left out" } else { "" });
     }
+    words += &format!(", of {}", targets(forecast, channels));
     if forecast.relative {
         words += ", as differences to the last known values";
     }

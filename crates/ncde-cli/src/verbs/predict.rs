@@ -68,8 +68,25 @@ pub(crate) fn predict_file(
         output::info(&format!("warning: no prediction of {}, as there is not one value", listed(&silent, 8)));
     }
     let overflowed = overflowed.into_iter().map(|i| data.cases[i].id.clone()).collect();
+    unknown_future(&spec, &data).iter().for_each(|warning| output::info(warning));
     let times = Times::new(layout.as_ref(), data.times, data.cases.iter().flat_map(|case| case.times.iter().copied()));
     Ok(Predicted { spec, data, predictions, overflowed, times })
+}
+
+/// A warning if a model is told nothing of what it knows ahead in training.
+fn unknown_future(spec: &ModelSpec, data: &Dataset) -> Option<String> {
+    let known = spec.task.forecast()?.known.as_ref()?;
+    let is_told = |case: &Case| {
+        let ahead = KnownAhead::new(spec, case);
+        ahead.at(ahead.observed().checked_sub(1)?).iter().any(|x| !x.is_nan()).then_some(())
+    };
+    let names: Vec<String> = known.channels.iter().map(|&c| spec.channels[c].clone()).collect();
+    data.cases.iter().all(|case| is_told(case).is_none()).then(|| {
+        format!(
+            "warning: nothing is known ahead of {}, so their means are taken; add rows behind the last observation with these columns alone",
+            listed(&names, 8)
+        )
+    })
 }
 
 /// Values beyond this share of a channel outside of its range in training are no chance.

@@ -200,6 +200,26 @@ mod tests {
     }
 
     #[test]
+    fn nine_of_ten_errors_lie_within_widths_whatever_their_distribution() {
+        let noise = crate::random::Stream::new(2, 0);
+        let shapes: [(&str, &dyn Fn(u64) -> f64); 3] = [
+            ("normal", &|t| noise.normal(t)),
+            ("uniform", &|t| noise.uniform(t)),
+            ("mostly nothing", &|t| if noise.uniform(t) < 0.15 { 5.0 + noise.child(1).uniform(t) } else { 0.0 }),
+        ];
+        for (what, y) in shapes {
+            let (bank, mut held) = (bank(false), 0);
+            let mut memory = bank.start();
+            for t in 0..3000 {
+                let [made, width] = bank.forecasts(&memory, 1..=1)[0];
+                held += u64::from(t >= 1000 && (y(t) - made).abs() <= width);
+                bank.push(&mut memory, 1, &[y(t)]);
+            }
+            assert!((1760..=1840).contains(&held), "{what}: {held} of 2000");
+        }
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused() {
         let good = bank(true);
         assert_eq!(good.problem(1, 3), None);

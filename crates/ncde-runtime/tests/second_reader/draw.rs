@@ -53,7 +53,7 @@ pub(crate) fn model(dice: &mut Dice) -> Value {
         Some("classification") => task["classes"].as_array().map_or(0, Vec::len),
         Some("forecast") => {
             let last = task["horizon"].as_u64().unwrap();
-            channels * (last + 1 - task["from"].as_u64().unwrap_or(last)) as usize
+            task["targets"].as_array().map_or(channels, Vec::len) * (last + 1 - task["from"].as_u64().unwrap_or(last)) as usize
         }
         _ => 1,
     };
@@ -107,11 +107,22 @@ fn read(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given, at: &str, o
     layers.push(json!({"layer": "linear", "outputs": outputs}));
 }
 
+/// What is known of a channel some steps ahead.
+pub(crate) fn ahead(k: usize, known: usize) -> Option<f64> {
+    (!(k + known).is_multiple_of(3)).then(|| 0.4 * k as f64 - 0.3 * known as f64)
+}
+
 /// A forecast of one horizon or of several, with or without what does not change it.
 fn forecast(dice: &mut Dice, channels: usize) -> Value {
     let horizon = dice.whole(1, 4);
     let mut task = json!({"kind": "forecast", "horizon": horizon});
     let mut count = 1;
+    let all = channels;
+    let targets: Vec<usize> = (0..channels).filter(|_| dice.chance(0.5)).collect();
+    let channels = if targets.is_empty() { channels } else { targets.len() };
+    if !targets.is_empty() {
+        task["targets"] = json!(targets);
+    }
     if dice.chance(0.5) {
         let from = dice.whole(1, horizon);
         (task["from"], count) = (from.into(), horizon + 1 - from);
@@ -120,6 +131,12 @@ fn forecast(dice: &mut Dice, channels: usize) -> Value {
         task["relative"] = true.into();
     } else if dice.chance(0.5) {
         task["smoothing"] = smoothing(dice, channels, horizon);
+        let known: Vec<usize> = (0..all).filter(|c| !targets.is_empty() && !targets.contains(c)).collect();
+        if !known.is_empty() && dice.chance(0.7) {
+            let numbers = |dice: &mut Dice| known.iter().map(|_| 0.3 * dice.normal()).collect::<Vec<_>>();
+            let effects: Vec<Vec<f64>> = (0..channels).map(|_| numbers(dice)).collect();
+            task["known"] = json!({"channels": known, "means": numbers(dice), "effects": effects});
+        }
         task["nonnegative"] = (0..channels).map(|_| dice.chance(0.3)).collect();
     }
     if dice.chance(0.5) {

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test that cannot go on stops")]
 
 mod algebra;
+mod calendar;
 mod dice;
 mod draw;
 mod gru;
@@ -22,7 +23,7 @@ use std::collections::BTreeMap;
 use dice::Dice;
 use ncde_runtime::layer::Role;
 use ncde_runtime::random::Stream;
-use ncde_runtime::{LayerSpec, Model, ModelSpec, NamedWeight, Prediction, Weights};
+use ncde_runtime::{Forecasts, LayerSpec, Model, ModelSpec, NamedWeight, Prediction, Weights};
 use reader::Observation;
 use serde_json::Value;
 
@@ -59,10 +60,18 @@ fn library(model: &Model, statics: &[Option<f64>], series: &[Observation]) -> Ve
             Err(error) if error.is_overflow() => break,
             pushed => pushed.unwrap(),
         }
+        if let Some(known) = model.spec().task.forecast().and_then(|forecast| forecast.known.as_ref()) {
+            let rows = (1..5).flat_map(|k| (0..known.channels.len()).map(move |i| draw::ahead(k, i).unwrap_or(f64::NAN)));
+            model.know_ahead(&mut state, &rows.collect::<Vec<_>>()).unwrap();
+        }
+        let has_widths = model.spec().task.forecast().is_some_and(|forecast| forecast.intervals.is_some());
         all.push(match model.predict(&state).unwrap() {
             Prediction::Class { probabilities, .. } => probabilities,
             Prediction::Value(value) => vec![value],
-            Prediction::Values(forecasts) => forecasts.values,
+            Prediction::Values(Forecasts { mut values, widths }) => {
+                values.extend(widths.into_iter().filter(|_| has_widths));
+                values
+            }
         });
     }
     all

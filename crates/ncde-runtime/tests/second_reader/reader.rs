@@ -71,7 +71,7 @@ fn unscale(scaling: &Value, y: f64) -> f64 {
     y / number(&scaling["factor"]) + number(&scaling["shift"])
 }
 
-/// What the model predicts after each observation: probabilities, a value, or values.
+/// What the model predicts after each observation: probabilities, a value, or values and the widths around them.
 pub(crate) fn predictions(json: &str, weights: &Weights, statics: &[Option<f64>], series: &[Observation]) -> Vec<Vec<f64>> {
     let model: Value = serde_json::from_str(json).unwrap();
     // A prediction is that of the series cut there, so it is computed from the series cut there.
@@ -106,20 +106,30 @@ fn prediction(model: &Value, y: &[f64], series: &[Observation]) -> Vec<f64> {
         "regression" => vec![unscale(&task["scaling"], y[0])],
         "forecast" => {
             let scalings = model["preparation"]["channels"].as_array().unwrap();
+            let targets = targets(task, scalings.len());
+            let (width, from) = (targets.len(), task["from"].as_u64().unwrap_or(count(&task["horizon"]) as u64) as usize);
+            let of = |i: usize| crate::smoothing::forecast(task, i % width, from + i / width, series, scalings.len());
             let value = |(i, y): (usize, &f64)| {
-                let c = i % scalings.len();
+                let c = targets[i % width];
                 let last = series.iter().rev().find_map(|(_, values)| values[c]).map_or(0.0, |x| scale(&scalings[c], x));
                 if !task["smoothing"].is_null() {
-                    let base = crate::smoothing::forecast(task, c, i / scalings.len(), series);
-                    let value = base + y / number(&scalings[c]["factor"]);
-                    return if task["nonnegative"][c] == true { value.max(0.0) } else { value };
+                    let value = of(i)[0] + y / number(&scalings[c]["factor"]);
+                    return if task["nonnegative"][i % width] == true { value.max(0.0) } else { value };
                 }
                 unscale(&scalings[c], if task["relative"] == true { last + y } else { *y })
             };
-            y.iter().enumerate().map(value).collect()
+            let values = y.iter().enumerate().map(value);
+            let around = |(i, width): (usize, &Value)| number(width) * if task["smoothing"].is_null() { 1.0 } else { of(i)[1] };
+            let widths = task["intervals"]["widths"].as_array().into_iter().flatten();
+            values.chain(widths.flat_map(|row| row.as_array().unwrap()).enumerate().map(around)).collect()
         }
         other => panic!("no task {other}"),
     }
+}
+
+/// The channels that are forecast.
+pub(crate) fn targets(task: &Value, channels: usize) -> Vec<usize> {
+    task["targets"].as_array().map_or_else(|| (0..channels).collect(), |all| all.iter().map(count).collect())
 }
 
 /// Knots: time, channels, counts.

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::reader::{Observation, number};
+use crate::draw::ahead;
+use crate::reader::{Observation, number, targets};
 
 struct Expert<'a> {
     of: &'a Value,
@@ -29,12 +30,32 @@ fn cycles(period: usize) -> usize {
     if period <= 24 { 3 } else { 2 }
 }
 
-/// What smoothing says of channel `c` at the horizon of this index.
-pub(crate) fn forecast(task: &Value, c: usize, index: usize, series: &[Observation]) -> f64 {
+/// What smoothing says of target `c` at horizon `k`, and the width around it, with the effect of what is known ahead.
+pub(crate) fn forecast(task: &Value, c: usize, k: usize, series: &[Observation], channels: usize) -> [f64; 2] {
+    let known = &task["known"];
+    let effect = |at: &dyn Fn(usize, usize) -> Option<f64>| -> f64 {
+        let inputs = whole(&known["channels"]).into_iter().enumerate();
+        inputs
+            .map(|(i, c_i)| at(i, c_i).map_or(0.0, |u| number(&known["effects"][c][i]) * (u - number(&known["means"][i]))))
+            .sum()
+    };
+    let is_log = task["smoothing"]["log"][c] == true;
+    let without = |(time, values): &Observation| {
+        let e = effect(&|_, channel| values[channel]);
+        let y = values[targets(task, channels)[c]];
+        (*time, vec![y.map(|y| if is_log { y * (-e).clamp(-20.0, 20.0).exp() } else { y - e })])
+    };
+    let series: Vec<Observation> = series.iter().map(without).collect();
+    let [value, width] = smoothed(task, c, k, &series);
+    let e = effect(&|i, _| ahead(k, i));
+    let factor = if is_log { e.clamp(-20.0, 20.0).exp() } else { 1.0 };
+    if is_log { [value * factor, width * factor] } else { [value + e, width] }
+}
+
+/// What smoothing says of the values of one target, at the place `c` in the list of logarithms.
+fn smoothed(task: &Value, c: usize, k: usize, series: &[Observation]) -> [f64; 2] {
     let of = &task["smoothing"];
     let lags = whole(&of["lags"]);
-    let horizon = task["horizon"].as_u64().unwrap() as usize;
-    let k = task["from"].as_u64().map_or(horizon, |from| from as usize + index);
     // The slots of the channel, from its first value on.
     let mut slots: Vec<Option<f64>> = Vec::new();
     let mut before: Option<f64> = None;
@@ -47,18 +68,18 @@ pub(crate) fn forecast(task: &Value, c: usize, index: usize, series: &[Observati
         if !slots.is_empty() {
             slots.extend(std::iter::repeat_n(None, steps - 1));
         }
-        if !slots.is_empty() || values[c].is_some() {
-            slots.push(values[c]);
+        if !slots.is_empty() || values[0].is_some() {
+            slots.push(values[0]);
         }
     }
-    let Some(&Some(first)) = slots.first() else { return 0.0 };
+    let Some(&Some(first)) = slots.first() else { return [0.0; 2] };
     let experts: Vec<&Value> =
         of["experts"].as_array().unwrap().iter().filter(|e| e["log"] != true || of["log"][c] == true).collect();
     let every: Vec<usize> = of["experts"].as_array().unwrap().iter().flat_map(|e| whole(&e["seasons"])).collect();
     let f = every.iter().map(|&p| cycles(p) * p).max().unwrap_or(0).max(10);
     let starts: Vec<usize> =
         [2, 4, 10].into_iter().chain(every.iter().flat_map(|&p| (2..=cycles(p)).map(move |j| j * p))).collect();
-    let Some(t) = starts.into_iter().filter(|&n| n <= slots.len().min(f)).max() else { return first };
+    let Some(t) = starts.into_iter().filter(|&n| n <= slots.len().min(f)).max() else { return [first, 0.0] };
     // What was empty in the slots that states are fitted to is the last value.
     for i in 1..t {
         if slots[i].is_none() {
@@ -70,6 +91,8 @@ pub(crate) fn forecast(task: &Value, c: usize, index: usize, series: &[Observati
     let from = every.iter().copied().min().unwrap_or(1).max(4);
     let mut count = 0.0;
     let powers = [2, 8];
+    let mut widths: Vec<f64> = vec![0.724; lags.len()];
+    let mut mixtures: Vec<Vec<Option<[f64; 2]>>> = Vec::new();
     let mut pools: Vec<(Vec<f64>, Made)> = powers.iter().map(|_| (vec![0.0; lags.len()], Vec::new())).collect();
     for (slot, y) in slots.iter().enumerate() {
         if let Some(y) = y.filter(|_| slot >= from) {
@@ -82,6 +105,12 @@ pub(crate) fn forecast(task: &Value, c: usize, index: usize, series: &[Observati
             };
             all.iter_mut().for_each(|e| learn(&mut e.errors, &e.made));
             pools.iter_mut().for_each(|(errors, made)| learn(errors, made));
+            for (j, &lag) in lags.iter().enumerate() {
+                if let Some([f, size]) = slot.checked_sub(lag).and_then(|then| mixtures[then][j]) {
+                    let is_beyond = (f - y).abs() > size * widths[j].exp();
+                    widths[j] = (widths[j] + 0.025 * (if is_beyond { 0.9 } else { -0.1 })).clamp(-5.0, 5.0);
+                }
+            }
         }
         all.iter_mut().for_each(|e| e.step(slot, *y));
         let promise = |f: f64| Some(f).filter(|f| f.is_finite() && y.is_some());
@@ -92,12 +121,24 @@ pub(crate) fn forecast(task: &Value, c: usize, index: usize, series: &[Observati
         for ((_, made), power) in pools.iter_mut().zip(powers) {
             made.push(lags.iter().map(|&lag| promise(pooled(&all, &lags, slot, lag, power))).collect());
         }
+        let mix =
+            |&lag: &usize| Some(mixture(&all, &lags, &pools, count, slot, lag)).filter(|[f, _]| f.is_finite() && y.is_some());
+        mixtures.push(lags.iter().map(mix).collect());
     }
-    let sizes: Vec<f64> = pools.iter().map(|(errors, _)| mixed(&lags, k, |j| errors[j]) / f64::max(count, 1e-9)).collect();
+    let [value, size] = mixture(&all, &lags, &pools, count, slots.len() - 1, k);
+    [value, size * mixed(&lags, k, |j| widths[j]).exp()]
+}
+
+/// The two pools as one, after a slot, and the mean error.
+fn mixture(all: &[Expert<'_>], lags: &[usize], pools: &[(Vec<f64>, Made)], count: f64, slot: usize, k: usize) -> [f64; 2] {
+    let powers = [2, 8];
+    let sizes: Vec<f64> = pools.iter().map(|(errors, _)| mixed(lags, k, |j| errors[j]) / f64::max(count, 1e-9)).collect();
     let best = sizes.iter().copied().fold(f64::INFINITY, f64::min).max(1e-300);
     let weights: Vec<f64> = sizes.iter().map(|d| (best / d.max(best)).powi(20)).collect();
-    let sum: f64 = weights.iter().zip(powers).map(|(w, power)| w * pooled(&all, &lags, slots.len() - 1, k, power)).sum();
-    sum / weights.iter().sum::<f64>()
+    let total = weights.iter().sum::<f64>();
+    let value: f64 = weights.iter().zip(powers).map(|(w, power)| w * pooled(all, lags, slot, k, power)).sum();
+    let size: f64 = weights.iter().zip(&sizes).map(|(w, size)| w * size).sum();
+    [value / total, size / total]
 }
 
 /// Between the lags around a horizon.
