@@ -29,6 +29,7 @@ pub mod changes;
 mod fold;
 pub mod fourier;
 pub mod legendre;
+pub mod matrix;
 mod memory;
 mod pool;
 pub mod responses;

@@ -9,7 +9,7 @@
 
 use ncde_simd::{Number, kernel};
 
-use crate::ridge::{self, products};
+use crate::matrix::{self, products};
 
 /// Sums over rows of features and targets.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,7 +129,7 @@ impl Sums {
             }
             factor[i * n + i] += lambda;
         }
-        if !ridge::factor(&mut factor, n) {
+        if !matrix::factor(&mut factor, n) {
             return None;
         }
         let mut line = Line { weight: Vec::with_capacity(self.outputs * n), bias: Vec::with_capacity(self.outputs) };

@@ -3,6 +3,7 @@
 
 mod common;
 mod folds;
+mod matrix;
 mod pools;
 mod ridge;
 mod streams;

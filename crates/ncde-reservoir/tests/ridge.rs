@@ -1,19 +1,10 @@
 //! Ridge regression against fits that leave cases out one after the other.
 
-use ncde_reservoir::ridge::{descend, fit, products};
+use ncde_reservoir::matrix::products;
+use ncde_reservoir::ridge::fit;
 use ncde_reservoir::sums::Sums;
 
 use crate::common::noise;
-
-/// Centred columns, `[n, width]`.
-fn centred(mut x: Vec<f64>, width: usize) -> Vec<f64> {
-    let n = x.len() / width;
-    for c in 0..width {
-        let mean = x.iter().skip(c).step_by(width).sum::<f64>() / n as f64;
-        x.iter_mut().skip(c).step_by(width).for_each(|x| *x -= mean);
-    }
-    x
-}
 
 /// The weights and the constant of a ridge fit of some rows with these weights, by Gaussian elimination.
 fn plainly(x: &[f64], y: &[f64], rows: &[usize], weights: &[f64], width: usize, lambda: f64) -> Vec<f64> {
@@ -76,24 +67,6 @@ fn what_is_left_out_is_predicted_as_by_a_fit_without_it() {
             assert!((fit.error - error).abs() < 1e-10, "{} {error}", fit.error);
         }
     }
-}
-
-#[test]
-fn conjugate_gradients_find_the_same_weights_with_any_threads() {
-    let (n, width, outputs) = (57, 9, 3);
-    let x: Vec<f32> = centred(noise(3, n * width), width).iter().map(|&x| x as f32).collect();
-    let y = centred(noise(4, n * outputs), outputs);
-    let groups: Vec<_> = (0..n).map(|i| i..i + 1).collect();
-    let alpha = fit(&products(&x, n), &y, &groups, &vec![1.0; n], 0.7).unwrap().alpha;
-    let ours = descend(&x, &y, n, 0.7);
-    for f in 0..width {
-        for o in 0..outputs {
-            let wanted: f64 = (0..n).map(|i| f64::from(x[i * width + f]) * alpha[i * outputs + o]).sum();
-            assert!((ours[f * outputs + o] - wanted).abs() < 1e-4, "{f} {o}: {} {wanted}", ours[f * outputs + o]);
-        }
-    }
-    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    assert_eq!(pool(1).install(|| descend(&x, &y, n, 0.7)), pool(3).install(|| descend(&x, &y, n, 0.7)));
 }
 
 /// From sums alone: the fit of some rows, and its error on others.

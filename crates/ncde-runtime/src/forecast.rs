@@ -248,8 +248,13 @@ impl Forecast {
     /// Takes an observation after the track has taken it, which was at `before`.
     pub(crate) fn follow(&self, track: &mut Track, before: Option<f64>, values: &[f64]) {
         track.ahead.clear();
+        self.smooth(&mut track.smoothed, before, track.time, values);
+    }
+
+    /// Takes the values of all channels at a time into the memory of the smoothing, where there is one.
+    pub fn smooth(&self, memory: &mut [f64], before: Option<f64>, time: f64, values: &[f64]) {
         let Some(smoothing) = &self.smoothing else { return };
-        let steps = before.map_or(1, |before| self.steps(before, track.time));
+        let steps = before.map_or(1, |before| self.steps(before, time));
         let targets: Vec<f64> = match &self.known {
             None => self.of_targets(values).copied().collect(),
             Some(known) => {
@@ -257,7 +262,7 @@ impl Forecast {
                 of.map(|(target, (&y, &log))| known.without(log, target, y, values)).collect()
             }
         };
-        smoothing.push(&mut track.smoothed, steps, &targets);
+        smoothing.push(memory, steps, &targets);
     }
 
     /// What makes no sense, for so many channels.

@@ -8,7 +8,7 @@
 
 use ncde_data::{Case, Dataset, Targets};
 use ncde_report::record::Baseline;
-use ncde_reservoir::ridge::products;
+use ncde_reservoir::matrix::products;
 use ncde_runtime::{At, Prediction, Task, softmax};
 use ncde_signature::{Paths, Signature};
 

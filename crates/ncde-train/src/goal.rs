@@ -165,6 +165,11 @@ impl Goal {
         if self.loss.is_of_classes() { targets.iter().zip(&self.class_weights).map(|(y, weight)| y * weight).sum() } else { 1.0 }
     }
 
+    /// The weight of each class in a row; empty if rows count the same.
+    pub(super) fn class_weights_of_rows(&self) -> &[f64] {
+        if self.loss.is_of_classes() { &self.class_weights } else { &[] }
+    }
+
     /// The loss of the outputs for these cases, and the weight of what it is the mean of.
     ///
     /// # Errors

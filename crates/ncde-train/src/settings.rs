@@ -3,7 +3,7 @@
 use ncde_data::{Dataset, Targets, TaskName};
 use ncde_report::metrics::higher_is_better;
 use ncde_runtime::random::Stream;
-use ncde_runtime::{At, Forecast, Known, Scaling, Task};
+use ncde_runtime::{At, Forecast, Known, Scaling, Smoothing, Task};
 
 use super::Error;
 use super::config::{Config, DataConfig};
@@ -16,7 +16,7 @@ use super::preset::Choice;
 use super::schedule::{Schedule, Shape};
 use super::season::baseline;
 use super::slots::rhythm;
-use super::smoothing::smoothing;
+use super::smoothing::{best_experts, smoothing};
 use super::split::Split;
 use super::threshold::Wanted;
 use super::trainer::Plan;
@@ -457,6 +457,10 @@ pub(super) fn fit_target(task: &mut Task, data: &Dataset, train: &[usize], setti
             if let Some(mut known) = forecast.known.take() {
                 known::fit(&mut known, data, train, forecast);
                 forecast.known = Some(known);
+            }
+            if let Some(smoothing) = &forecast.smoothing {
+                let experts = best_experts(smoothing, data, train, forecast);
+                forecast.smoothing = Some(Smoothing { experts, ..smoothing.clone() });
             }
         }
     }

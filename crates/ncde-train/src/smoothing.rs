@@ -8,7 +8,7 @@
 //! | slow level, errors that last | 0.01, 0.05 | | with and without | 0.5 to 0.95 |
 //! | the value one season before | 0 | | 1 | |
 //!
-//! Each on the values, and on their logarithms where all are positive. They cost no training; what suits a series is found on the series.
+//! Each on the values, and on their logarithms where all are positive. They cost no training; what suits a series is found on the series. Of all, those are kept that weigh the most on the training part.
 //!
 //! Seasons are those of the calendar (a day, a week, a year) and what the autocorrelation shows, if changes differ with the phase by more than chance:
 //!
@@ -18,6 +18,7 @@
 
 use ncde_data::{Clock, Dataset};
 use ncde_runtime::{Calendar, Expert, Forecast, Smoothing};
+use rayon::prelude::*;
 
 use super::slots::Slots;
 
@@ -28,6 +29,10 @@ const CYCLES: usize = 3;
 /// The longest season.
 const LONGEST: usize = 2016;
 const DAY: f64 = 86_400.0;
+/// Experts that are kept, by their weights at so many times of so many series.
+const MAX_EXPERTS: usize = 24;
+const LOOKS: usize = 8;
+const MAX_SERIES: usize = 64;
 /// Standard deviations of `F` that are more than chance.
 const SURE: f64 = 3.0;
 
@@ -69,6 +74,36 @@ pub(super) fn smoothing(data: &Dataset, train: &[usize], forecast: &Forecast) ->
     let mut lags = vec![1, forecast.horizon.div_ceil(2), forecast.horizon];
     lags.dedup();
     Smoothing { lags, log, experts }
+}
+
+/// The experts that weigh the most on the training part, and the simplest: the others cost memory and time, and add noise.
+pub(super) fn best_experts(smoothing: &Smoothing, data: &Dataset, train: &[usize], forecast: &Forecast) -> Vec<Expert> {
+    let experts = &smoothing.experts;
+    if experts.len() <= MAX_EXPERTS {
+        return experts.clone();
+    }
+    let weights = |&i: &usize| {
+        let case = &data.cases[i];
+        let (mut memory, mut sums) = (smoothing.start(), vec![0.0; experts.len()]);
+        for t in 0..case.len() {
+            let before = t.checked_sub(1).map(|before| case.times[before]);
+            forecast.smooth(&mut memory, before, case.times[t], case.row(t, data.channels.len()));
+            if 3 * t > case.len() && (t + 1 == case.len() || t.is_multiple_of((case.len() / LOOKS).max(1))) {
+                smoothing.weights(&memory).iter().zip(&mut sums).for_each(|(weight, sum)| *sum += weight);
+            }
+        }
+        sums
+    };
+    let some: Vec<usize> = train.iter().copied().step_by(train.len().div_ceil(MAX_SERIES)).collect();
+    let all: Vec<Vec<f64>> = some.par_iter().map(weights).collect();
+    let total = |e: usize| all.iter().map(|weights| weights[e]).sum::<f64>();
+    let mut order: Vec<(f64, usize)> = (0..experts.len()).map(|e| (total(e), e)).collect();
+    order.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let simplest = experts.iter().position(|expert| !expert.log && expert.seasons.is_empty());
+    let mut kept: Vec<usize> = order.into_iter().map(|(_, e)| e).take(MAX_EXPERTS - 1).chain(simplest).collect();
+    kept.sort_unstable();
+    kept.dedup();
+    kept.into_iter().map(|e| experts[e].clone()).collect()
 }
 
 /// Changes from one slot to the next with the later slot, for each series and channel.

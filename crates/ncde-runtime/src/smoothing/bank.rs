@@ -327,6 +327,24 @@ impl<'a> Bank<'a> {
         })
     }
 
+    /// Adds what each expert weighs in forecasts of the lags.
+    pub(super) fn add_weights(&self, memory: &[f64], sums: &mut [f64]) {
+        let ready = self.ready(memory);
+        for (j, sizes) in self.sizes(memory, self.of.lags.iter().copied()).enumerate() {
+            let best = sizes[0].min(sizes[1]).max(1e-300);
+            let shares = sizes.map(|size| (best / size.max(best)).powi(BETWEEN));
+            for (share, power) in shares.iter().zip(POWERS) {
+                let of_pool = weights(ready.iter().map(|of| of.errors[j]).collect(), power);
+                let mut of_ready = ready.iter().zip(of_pool).peekable();
+                for (expert, sum) in self.of.experts.iter().zip(&mut *sums) {
+                    if let Some((_, weight)) = of_ready.next_if(|(of, _)| std::ptr::eq(of.expert, expert)) {
+                        *sum += weight * share / (shares[0] + shares[1]);
+                    }
+                }
+            }
+        }
+    }
+
     /// For each horizon the forecast, and a width around it within which nine of ten errors of smoothing were.
     pub(super) fn forecasts(&self, memory: &[f64], horizons: RangeInclusive<usize>) -> Vec<[f64; 2]> {
         let Some(last) = (memory[1] as usize).checked_sub(1) else { return horizons.map(|_| [0.0; 2]).collect() };

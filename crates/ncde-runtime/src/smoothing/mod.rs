@@ -70,6 +70,17 @@ impl Smoothing {
         }
     }
 
+    /// What each expert weighs in forecasts of the lags as they are made now, summed over channels and lags.
+    pub fn weights(&self, memory: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.experts.len()];
+        for (bank, place) in self.banks() {
+            if let Some(memory) = memory.get(place) {
+                bank.add_weights(memory, &mut sums);
+            }
+        }
+        sums
+    }
+
     /// Forecasts of all channels, `[horizons, channels]`, and the width around each within which nine of ten errors were.
     pub fn forecasts(&self, memory: &[f64], horizons: RangeInclusive<usize>) -> Vec<[f64; 2]> {
         let channels = self.log.len();

@@ -10,7 +10,8 @@
 use std::ops::Range;
 
 use ncde_reservoir::Pooling;
-use ncde_reservoir::ridge::{Fit, fit, products};
+use ncde_reservoir::matrix::products;
+use ncde_reservoir::ridge::{Fit, fit};
 use ncde_runtime::layer::Block;
 use rayon::prelude::*;
 
@@ -41,7 +42,7 @@ const WINDOWS: usize = 3;
 const WORDS: usize = 4;
 const WORTH: f64 = 0.98;
 /// Penalties are powers of this, as shares of the number of rows, between these.
-const STEP: f64 = 3.162_277_660_168_379_5;
+pub(super) const STEP: f64 = 3.162_277_660_168_379_5;
 const PENALTIES: std::ops::RangeInclusive<i32> = -10..=4;
 const MIDDLE: i32 = -6;
 
@@ -51,6 +52,19 @@ pub(super) struct Choice {
     pub(super) mix: Vec<f64>,
     pub(super) lambda: f64,
     pub(super) fit: Fit,
+}
+
+impl Choice {
+    /// The fit of one mix, with the best penalty near one that is a share of the rows; none if no fit is possible.
+    pub(super) fn of_mix(table: &Table, mix: Vec<f64>, per_row: f64) -> Option<Self> {
+        let mut k = vec![0.0; table.rows * table.rows];
+        for (block, &w) in table.blocks.iter().zip(&mix).filter(|(_, w)| **w > 0.0) {
+            k.iter_mut().zip(products(block, table.rows)).for_each(|(k, x)| *k += w * x);
+        }
+        let near = (per_row.ln() / STEP.ln()).round() as i32;
+        let (lambda, fit) = best_penalty_near(near, &k, &table.targets, &table.groups, &table.roots)?;
+        Some(Self { mix, lambda, fit })
+    }
 }
 
 /// The best mix, where each family has these pools; none if no fit is possible.
@@ -139,13 +153,18 @@ fn best_of(table: &Table, kernels: &[Vec<f64>], mix: &[f64]) -> Option<Choice> {
     Some(Choice { mix: mix.to_vec(), lambda, fit })
 }
 
-/// The penalty with the least leave-out error and its fit, of products of all pairs of rows with these square roots of weights: from the middle down the valley.
+/// The penalty with the least leave-out error and its fit, of products of all pairs of rows with these square roots of weights.
 pub(crate) fn best_penalty(k: &[f64], targets: &[f64], groups: &[Range<usize>], roots: &[f64]) -> Option<(f64, Fit)> {
+    best_penalty_near(MIDDLE, k, targets, groups, roots)
+}
+
+/// The same, from this power down the valley.
+fn best_penalty_near(near: i32, k: &[f64], targets: &[f64], groups: &[Range<usize>], roots: &[f64]) -> Option<(f64, Fit)> {
     let rows = groups.last().map_or(0, |last| last.end);
     let at = |power: i32| {
         let lambda = rows as f64 * STEP.powi(power);
         let fit = PENALTIES.contains(&power).then(|| fit(k, targets, groups, roots, lambda)).flatten()?;
         Some((lambda, fit))
     };
-    down_the_valley(MIDDLE, at, |(_, fit)| fit.error)
+    down_the_valley(near, at, |(_, fit)| fit.error)
 }

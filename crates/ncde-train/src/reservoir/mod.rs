@@ -14,12 +14,14 @@
 //! | `steps` | a readout at every observation: many rows of few features |
 //! | `beside` | how much of a readout is added to the smoothing of forecasts |
 //! | `folds` | which of these features, which penalty |
+//! | `readout` | from features to outputs |
 
 mod beside;
 mod calibrate;
 mod choose;
 mod draw;
 mod folds;
+mod readout;
 mod rows;
 mod steps;
 mod table;
@@ -28,7 +30,8 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use ncde_report::record::StopReason;
-use ncde_reservoir::{CUTS, Family, LANES, ridge};
+use ncde_reservoir::ridge::Fit;
+use ncde_reservoir::{CUTS, Family, LANES};
 use ncde_runtime::layer::{Block, Reservoir};
 use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task, Threshold};
 
@@ -43,17 +46,17 @@ pub(super) use calibrate::HeldOut;
 pub(super) use choose::best_penalty;
 use choose::{Choice, choose};
 use ncde_runtime::random::Stream;
-use rows::{CaseRows, thinned, wanted};
+use readout::Readout;
+use rows::{CaseRows, Wanted as Rows, thinned, wanted};
 use table::{Computer, Table};
 
-/// The most rows that products of all pairs are taken of; with more, blocks are chosen on some of them.
-const MAX_PAIRED: usize = 1500;
-const CHOSEN_ON: usize = 1000;
+/// Blocks are chosen on so many rows.
+const CHOSEN_ON: usize = 800;
+/// The most rows that products of all pairs are taken of for the readout; with more, those of all pairs of features are summed, of which there are no more than this then.
+const MAX_PAIRED: usize = 6000;
+const MAX_FEATURES: usize = 4096;
 /// Of one series, at least so many observations where there are more rows than are taken.
 const EACH: usize = 25;
-/// The most numbers of all features of the rows that are fitted.
-const MAX_NUMBERS: usize = 1 << 28;
-
 /// A model that is fitted.
 #[derive(Debug)]
 struct Solved {
@@ -135,7 +138,7 @@ impl Run {
         if count < 2 {
             return Err(Error::Unfit(format!("{count} labelled observations to train on; at least 2 are needed")));
         }
-        let some = if count <= MAX_PAIRED { all.clone() } else { thinned(&all, CHOSEN_ON, EACH, &stream.child(3)) };
+        let some = thinned(&all, CHOSEN_ON, EACH, &stream.child(3));
         let blocks = full.blocks(&signal);
         let sizes: Vec<usize> = blocks.iter().map(|block| block.features).collect();
         let table = Table::new(&computer, &cases, &some, &sizes, &self.goal);
@@ -143,23 +146,43 @@ impl Run {
         let choice = choose(&table, &blocks, pools)
             .ok_or_else(|| Error::Unfit("no features vary over the training cases: there is nothing to learn from".into()))?;
 
-        let (kept, weights) = trimmed(full, &blocks, &choice.mix, [&mix, &taps, &cuts], width);
+        let is_large = count > MAX_PAIRED;
+        let most = if is_large { MAX_FEATURES } else { usize::MAX };
+        let (kept, weights) = trimmed(full, &blocks, &choice.mix, [&mix, &taps, &cuts], (width, most));
         let chosen = words(full, &blocks, &choice.mix);
-        let (targets, means, roots) = (&table.targets, &table.means, &table.roots);
-        let (temperature, threshold) = self.calibrated(HeldOut { scores: &choice.fit.left_out, targets, means, roots })?;
-        let error = choice.fit.error;
-        let readout = if count <= MAX_PAIRED {
+        let calibrated = |table: &Table, fit: &Fit| {
+            let (targets, means, roots) = (&table.targets, &table.means, &table.roots);
+            self.calibrated(HeldOut { scores: &fit.left_out, targets, means, roots })
+        };
+        let (mut calibration, mut error) = (calibrated(&table, &choice.fit)?, choice.fit.error);
+        let readout = if count <= some.iter().map(|wanted| wanted.observations.len()).sum() {
             Readout::paired(&table, &choice)
         } else {
             drop(table);
-            let rows = (MAX_NUMBERS / kept.features(&signal).max(1)).max(CHOSEN_ON);
-            let some = thinned(&all, rows, EACH, &stream.child(4));
             let [mix, taps, cuts] = [&weights[0].values[..], &weights[1].values, &weights[2].values];
             let sizes: Vec<usize> = kept.blocks(&signal).iter().map(|block| block.features).collect();
-            let own: Vec<f64> = blocks.iter().zip(&choice.mix).filter(|(_, w)| **w > 0.0).map(|(_, &w)| w).collect();
-            let table = Table::new(&Computer::new(&kept, width, [mix, taps, cuts]), &cases, &some, &sizes, &self.goal);
-            Readout::descended(table, &own, choice.lambda)
+            let mut own = choice.mix.iter().copied().filter(|w| *w > 0.0);
+            let mix_kept: Vec<f64> = sizes.iter().map(|&size| if size > 0 { own.next().unwrap_or(0.0) } else { 0.0 }).collect();
+            let computer = Computer::new(&kept, width, [mix, taps, cuts]);
+            let table_of = |some: &[Rows]| Table::new(&computer, &cases, some, &sizes, &self.goal);
+            // The penalty is a share of the number of rows.
+            let per_row = choice.lambda * outputs as f64 / choice.fit.alpha.len() as f64;
+            let singular =
+                || Error::Unfit("the features of the training cases have no readout: their products are singular".into());
+            if is_large {
+                let weights = self.goal.class_weights_of_rows();
+                let fit = Readout::summed(&computer, &cases, &all, table_of(&some), [&mix_kept, weights], per_row);
+                let (readout, held_out) = fit.ok_or_else(singular)?;
+                error = held_out;
+                readout
+            } else {
+                let table = table_of(&all);
+                let choice = Choice::of_mix(&table, mix_kept, per_row).ok_or_else(singular)?;
+                (calibration, error) = (calibrated(&table, &choice.fit)?, choice.fit.error);
+                Readout::paired(&table, &choice)
+            }
         };
+        let (temperature, threshold) = calibration;
         let mut spec = ModelSpec { threshold, ..self.spec.clone() };
         spec.layers[0] = LayerSpec::Reservoir(kept);
         let parameters = readout.weight.len() + outputs;
@@ -204,91 +227,18 @@ fn behind(mix: &[f32], spans: usize, width: usize, groups: usize) -> Vec<f32> {
     moved
 }
 
-/// A fitted readout: `y = W^T f (x - m) + b`.
-#[derive(Debug)]
-struct Readout {
-    shift: Vec<f32>,
-    factor: Vec<f32>,
-    /// `[features, outputs]`.
-    weight: Vec<f64>,
-    bias: Vec<f64>,
-}
-
-impl Readout {
-    /// Of blocks that are mixed, from the products of all pairs of rows.
-    fn paired(table: &Table, choice: &Choice) -> Self {
-        let outputs = table.means.len();
-        let mut own = Self { shift: Vec::new(), factor: Vec::new(), weight: Vec::new(), bias: table.means.clone() };
-        let mut start = 0;
-        for (block, &w) in table.blocks.iter().zip(&choice.mix) {
-            let size = block.len() / table.rows.max(1);
-            if w > 0.0 {
-                let root = w.sqrt();
-                own.shift.extend(&table.shift[start..start + size]);
-                own.factor.extend(table.factor[start..start + size].iter().map(|factor| factor * root as f32));
-                let from = own.weight.len();
-                own.weight.resize(from + size * outputs, 0.0);
-                let weight = &mut own.weight[from..];
-                for (row, alpha) in block.chunks_exact(size.max(1)).zip(choice.fit.alpha.chunks_exact(outputs)) {
-                    for (weight, &x) in weight.chunks_exact_mut(outputs).zip(row) {
-                        weight.iter_mut().zip(alpha).for_each(|(w, alpha)| *w += root * f64::from(x) * alpha);
-                    }
-                }
-            }
-            start += size;
-        }
-        own
-    }
-
-    /// Of the blocks of a table, all of them mixed, step by step.
-    fn descended(table: Table, mix: &[f64], lambda: f64) -> Self {
-        let mut mix = mix.iter();
-        let used: Vec<f32> = table
-            .blocks
-            .iter()
-            .map(|block| if block.is_empty() { 0.0 } else { mix.next().map_or(0.0, |w| w.sqrt() as f32) })
-            .collect();
-        let sizes: Vec<usize> = table.blocks.iter().map(|block| block.len() / table.rows.max(1)).collect();
-        let mut x = Vec::with_capacity(table.rows * sizes.iter().sum::<usize>());
-        for i in 0..table.rows {
-            for ((block, &size), &root) in table.blocks.iter().zip(&sizes).zip(&used) {
-                x.extend(block[i * size..(i + 1) * size].iter().map(|x| x * root));
-            }
-        }
-        let roots = sizes.iter().zip(&used).flat_map(|(&size, &root)| std::iter::repeat_n(root, size));
-        let factor = table.factor.iter().zip(roots).map(|(factor, root)| factor * root).collect();
-        drop(table.blocks);
-        let weight = ridge::descend(&x, &table.targets, table.rows, lambda);
-        Self { shift: table.shift, factor, weight, bias: table.means }
-    }
-
-    /// The weights of the last two of so many layers; scores are multiplied with `temperature`.
-    fn named(self, layers: usize, temperature: f64) -> Vec<NamedWeight> {
-        let (features, outputs) = (self.shift.len(), self.bias.len());
-        let named = |from_end: usize, name: &str, shape: Vec<usize>, values| NamedWeight {
-            name: format!("layers.{}.{name}", layers - from_end),
-            shape,
-            values,
-        };
-        let warm = |values: &[f64]| values.iter().map(|&x| (temperature * x) as f32).collect();
-        vec![
-            named(1, "weight", vec![features, outputs], warm(&self.weight)),
-            named(1, "bias", vec![outputs], warm(&self.bias)),
-            named(2, "shift", vec![features], self.shift),
-            named(2, "factor", vec![features], self.factor),
-        ]
-    }
-}
-
-/// The reservoir with what is chosen alone, and its weights.
+/// The reservoir with what is chosen alone, and its weights; of responses about so many features at most.
 fn trimmed(
     full: &Reservoir,
     blocks: &[Block],
     mix: &[f64],
     [w, taps, cuts]: [&[f32]; 3],
-    width: usize,
+    (width, most): (usize, usize),
 ) -> (Reservoir, Vec<NamedWeight>) {
     let taken = |pool: Option<(usize, usize)>| blocks.iter().zip(mix).any(|(block, &w)| block.pool == pool && w > 0.0);
+    let features: usize =
+        blocks.iter().zip(mix).filter(|(block, w)| **w > 0.0 && block.pool.is_some()).map(|(block, _)| block.features).sum();
+    let share = (most as f64 / features.max(1) as f64).min(1.0);
     let mut kept = full.clone();
     let mut groups = Vec::new();
     let mut first = 0;
@@ -297,8 +247,9 @@ fn trimmed(
         let pools: Vec<_> =
             family.pools.iter().enumerate().filter(|&(p, _)| taken(Some((f, p)))).map(|(_, &pool)| pool).collect();
         if !pools.is_empty() {
-            groups.extend(first..first + family.groups);
-            kept.responses.families.push(Family { groups: family.groups, pools });
+            let count = (family.groups as f64 * share).max(1.0) as usize;
+            groups.extend(first..first + count);
+            kept.responses.families.push(Family { groups: count, pools });
         }
         first += family.groups;
     }

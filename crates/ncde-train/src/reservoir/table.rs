@@ -29,7 +29,12 @@ impl Computer {
     }
 
     /// The features of a case at some observations, one after the other.
-    fn features(&self, case: &CaseRows<'_>, observations: &[usize], scratch: &mut (Scratch, SummaryScratch)) -> Vec<f32> {
+    pub(super) fn features(
+        &self,
+        case: &CaseRows<'_>,
+        observations: &[usize],
+        scratch: &mut (Scratch, SummaryScratch),
+    ) -> Vec<f32> {
         let (mut pools, mut rest) = (vec![0.0; self.responses.state()], vec![0.0; self.summary.state()]);
         let (mut out, mut from) = (Vec::new(), 0);
         for &t in observations {
