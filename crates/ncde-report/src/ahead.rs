@@ -40,7 +40,7 @@ pub(crate) fn tables(metrics: &Forecast) -> Vec<(&'static str, Table)> {
         cells.extend(metrics.level.map(|_| model.and_then(|errors| errors.coverage).map_or(MISSING.into(), percent)));
         cells
     };
-    let table = |first: &str, rows| Table::of_numbers((first, Column::Text), columns.iter().copied(), rows);
+    let table = |first: &'static str, rows| Table::of_numbers((first, Column::Name), columns.iter().copied(), rows);
     let horizons = metrics.by_horizon();
     let rows = ROWS.min(horizons.len());
     let chosen = (0..rows).map(|i| &horizons[i * (horizons.len() - 1) / (rows - 1).max(1)]);

@@ -27,18 +27,29 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new<const N: usize>(columns: [(&str, Column); N], rows: impl Iterator<Item = Vec<String>>) -> Self {
-        Self { columns: columns.map(|(title, column)| (title.to_owned(), column)).into(), rows: rows.collect() }
+    /// Columns with nothing in them are left out.
+    pub(crate) fn new<'a>(
+        columns: impl IntoIterator<Item = (&'a str, Column)>,
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> Self {
+        let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
+        let has_words = |at: usize| rows.is_empty() || rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
+        let columns: Vec<_> =
+            columns.into_iter().enumerate().map(|(at, (title, column))| (has_words(at), (title.to_owned(), column))).collect();
+        for row in &mut rows {
+            let mut kept = columns.iter().map(|(kept, _)| *kept);
+            row.retain(|_| kept.next().unwrap_or(false));
+        }
+        Self { columns: columns.into_iter().filter_map(|(kept, column)| kept.then_some(column)).collect(), rows }
     }
 
     /// A first column, then numbers under these titles.
     pub(crate) fn of_numbers<'a>(
-        first: (&str, Column),
+        first: (&'a str, Column),
         titles: impl IntoIterator<Item = &'a str>,
         rows: Vec<Vec<String>>,
     ) -> Self {
-        let numbers = titles.into_iter().map(|title| (title.to_owned(), Number));
-        Self { columns: std::iter::once((first.0.to_owned(), first.1)).chain(numbers).collect(), rows }
+        Self::new(std::iter::once(first).chain(titles.into_iter().map(|title| (title, Number))), rows)
     }
 }
 

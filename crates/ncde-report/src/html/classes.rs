@@ -1,6 +1,6 @@
 //! What is known of each class and of single cases: precision and recall, receiver operating characteristic, calibration, worst cases.
 
-use super::{card, legend, soft, table};
+use super::{card, colour, legend, soft, table};
 use crate::format::{MISSING, count, number, percent};
 use crate::metrics::{Classification, auroc, calibration_error, predicted};
 use crate::record::Outcome;
@@ -52,19 +52,17 @@ fn receiver(run: &RunRecord) -> Option<String> {
         let area = area(class).map_or(String::new(), |area| format!(" (AUROC {})", number(area)));
         format!("{}{area}", run.class(class))
     };
-    Some(svg + &legend(curves.into_iter().map(|(colour, class)| (colour, name(class)))))
+    let chance = ("guide".into(), "as good as chance".into());
+    Some(svg + &legend(curves.into_iter().map(|(at, class)| colour((at, name(class)))).chain([chance])))
 }
 
 fn calibration(run: &RunRecord) -> Option<String> {
     let (svg, bins) = plot::calibrated(run)?;
     let error = calibration_error(&bins)?;
-    let note = format!(
-        "Cases in {} groups of equal size, from the least sure to the surest. On the dashed line, what is 80 % sure is right 8 times of 10. Mean \
-         distance from it: {}.",
-        bins.len(),
-        percent(error)
-    );
-    Some(svg + &soft(&note))
+    let groups = format!("{} groups of cases of equal size, from the least sure to the surest", bins.len());
+    let note = format!("Mean distance from the dashed line: {}.", percent(error));
+    let ideal = "what is 80 % sure is right 8 times of 10".to_owned();
+    Some(svg + &legend([("dot f0".into(), groups), ("guide".into(), ideal)]) + &soft(&note))
 }
 
 /// The mistakes that the model was surest of.

@@ -2,16 +2,13 @@
 
 use std::fmt::Write;
 
-use super::{card, legend, list, shared, soft};
+use super::{card, colour, legend, list, shared, soft};
 use crate::across::Across;
 use crate::compare::{Board, Entry};
 use crate::escape::html as escaped;
 use crate::format::{capital, metric_name};
 use crate::plot::{self, Ranking};
 use crate::tables;
-
-/// The most entries whose curves are drawn together: as many as there are colours.
-const MAX_CURVES: usize = 8;
 
 pub(super) fn board(page: &mut String, board: &Board<'_>) {
     let name = metric_name(board.metric);
@@ -24,7 +21,7 @@ pub(super) fn board(page: &mut String, board: &Board<'_>) {
     let note = "The dashed line joins the models that no other beats in both. Bars are 95 % intervals of means over seeds.";
     let trade = plot::metric_against_time(board).map(|svg| svg + &soft(note));
     card(page, &format!("{} against time", capital(&name)), trade, "");
-    let best = board.best(MAX_CURVES);
+    let best = board.best(plot::COLOURS);
     let title = if best.len() < board.entries.len() { "Training of the best" } else { "Training of all runs" };
     card(page, title, curves(&best), "");
     card(page, "Runs by seed", tables::runs_by_seed(board).map(shared), " wide");
@@ -46,5 +43,5 @@ fn curves(entries: &[&Entry<'_>]) -> Option<String> {
     let runs = coloured().flat_map(|(colour, entry)| entry.runs.iter().map(move |(_, run)| (colour, *run)));
     let drawn = coloured().filter(|(_, entry)| entry.runs.iter().any(|(_, run)| !run.history.is_empty()));
     let names = drawn.map(|(colour, entry)| (colour, format!("{} {}", entry.letter, entry.name())));
-    Some(plot::metrics(runs)? + &legend(names))
+    Some(plot::metrics(runs)? + &legend(names.map(colour)))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{card, legend, list, soft, table};
+use super::{card, colour, legend, list, soft, table};
 use crate::MARK;
 use crate::cell::Cell;
 use crate::escape::html as escaped;
@@ -12,7 +12,7 @@ use crate::tables::Column;
 const STYLE: &str = include_str!("style.css");
 
 /// What every page ends with.
-pub(super) const FOOT: &str = "</main>\n</body>\n</html>\n";
+pub(super) const FOOT: &str = concat!("</main>\n<script>\n", include_str!("script.js"), "</script>\n</body>\n</html>\n");
 
 /// A page that is written from top to bottom. Everything that is put in is escaped.
 ///
@@ -65,7 +65,7 @@ impl Page {
     pub fn charts(&mut self, charts: &[(&Chart, &[String])]) {
         self.text.push_str("<div class=\"grid\">\n");
         for (chart, names) in charts {
-            let colours = legend(names.iter().cloned().enumerate());
+            let colours = legend(names.iter().cloned().enumerate().map(colour));
             card(&mut self.text, &chart.title, chart.svg().map(|svg| svg + &colours), "");
         }
         self.text.push_str("</div>\n");

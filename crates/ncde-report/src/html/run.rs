@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use super::{card, classes, data, list, shared, sideways, soft};
+use super::{card, classes, data, legend, list, shared, soft};
 use crate::ahead;
 use crate::escape::html as escaped;
 use crate::format::shortened;
 use crate::markdown::WIDEST_MATRIX;
 use crate::metrics::Classification;
+use crate::record::Forecasted;
 use crate::{Metrics, RunRecord, plot, tables};
 
 /// The longest name of a class in a matrix, whose cells are narrow.
@@ -26,22 +27,23 @@ pub(super) fn whole(page: &mut String, run: &RunRecord) {
     if let Some((whose, metrics)) = run.outcome() {
         card(page, &format!("Metrics on the {whose} cases"), Some(shared(tables::scores(run, metrics))), "");
         if let Metrics::Classification(metrics) = metrics {
-            let wide = if metrics.confusion.len() > 4 { " wide" } else { "" };
+            let wide = if metrics.confusion.len() > 5 { " wide" } else { "" };
             card(page, &format!("Confusion on the {whose} cases"), confusion(run, metrics), wide);
             classes::cards(page, run, metrics, whose);
         }
         if let Metrics::Forecast(metrics) = metrics {
+            let mut note = Some(soft(&escaped(&ahead::legend(metrics))));
             for (title, table) in ahead::tables(metrics) {
-                card(page, title, Some(shared(table) + &soft(&escaped(&ahead::legend(metrics)))), " wide");
+                card(page, title, Some(shared(table) + &note.take().unwrap_or_default()), "");
             }
         }
     }
-    card(page, "Predicted against true", plot::predicted_against_true(run), "");
+    let pairs = [("dot f0", "a case"), ("guide", "predicted as it is")].map(|(swatch, name)| (swatch.into(), name.into()));
+    card(page, "Predicted against true", plot::predicted_against_true(run).map(|svg| svg + &legend(pairs)), "");
     for series in &run.forecasts {
         let [channel, id] = [&series.channel, &series.id].map(|name| shortened(name, LONGEST_NAME));
         let title = format!("Forecast of {channel}, series {id}");
-        let key = "<ul class=\"legend\"><li><i class=\"f7\"></i>what was seen, and what came</li><li><i class=\"f0 blue-dashes\"></i>forecast</li></ul>";
-        card(page, &title, plot::forecast(series).map(|svg| svg + key), "");
+        card(page, &title, forecast(run, series), "");
     }
     card(page, "Furthest off", classes::furthest(run), "");
     card(page, "Loss", losses(run), "");
@@ -52,23 +54,36 @@ pub(super) fn whole(page: &mut String, run: &RunRecord) {
     page.push_str("</div>\n");
 }
 
+/// The most key numbers in a row.
+const KEYS: usize = 7;
+
 fn keys(page: &mut String, run: &RunRecord) {
-    page.push_str("<dl class=\"keys\">\n");
-    for key in run.keys() {
+    let keys = run.keys();
+    // Rows are as even as can be.
+    let _ = writeln!(page, "<dl class=\"keys\" style=\"--columns:{}\">", keys.len().div_ceil(keys.len().div_ceil(KEYS).max(1)));
+    for key in keys {
         let (label, value, note) = (escaped(&key.label), escaped(&key.value), escaped(&key.note));
         let _ = writeln!(page, "<div><dt>{label}</dt><dd class=\"value\">{value}</dd><dd class=\"note\">{note}</dd></div>");
     }
     page.push_str("</dl>\n");
 }
 
+/// A forecast with names for what is drawn.
+fn forecast(run: &RunRecord, series: &Forecasted) -> Option<String> {
+    let level =
+        run.outcome().and_then(|(_, metrics)| if let Metrics::Forecast(metrics) = metrics { metrics.level } else { None });
+    let interval = level.map_or("interval".into(), |level| format!("{:.0} % interval", 100.0 * level));
+    let mut names = vec![("f7".into(), "what was seen, and what came".into()), ("f0 dashed".into(), "forecast".into())];
+    names.extend((!series.interval.is_empty()).then(|| ("f0 band".into(), interval)));
+    Some(plot::forecast(series)? + &legend(names))
+}
+
 /// Training and validation loss, told apart by colour and stroke.
 fn losses(run: &RunRecord) -> Option<String> {
-    let svg = plot::losses(run)?;
     let validated = run.history.iter().any(|point| point.validation.is_some());
-    let validation =
-        if validated { "<li><i class=\"f1 dashes\"></i>validation, on cases that are not learned from</li>" } else { "" };
     let training = if validated { "training" } else { "training; no cases were held back to validate on" };
-    Some(format!("{svg}<ul class=\"legend\"><li><i class=\"f0\"></i>{training}</li>{validation}</ul>"))
+    let validation = validated.then(|| ("f1 dashed".into(), "validation, on cases that are not learned from".into()));
+    Some(plot::losses(run)? + &legend([("f0".into(), training.into())].into_iter().chain(validation)))
 }
 
 /// The matrix of counts, shaded by the share of the row; of many classes the most frequent errors.
@@ -83,10 +98,9 @@ fn confusion(run: &RunRecord, metrics: &Classification) -> Option<String> {
         .map(|class| run.class(class))
         .map(|name| [escaped(&name), escaped(&shortened(&name, LONGEST_NAME))])
         .collect();
-    let mut text = format!(
-        "{}<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix\"><thead><tr><th class=\"text\">true</th>",
-        sideways(110 + 80 * names.len())
-    );
+    let many = if names.len() > 12 { " many" } else { "" };
+    let mut text =
+        format!("<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix{many}\"><thead><tr><th class=\"text\">true</th>");
     for [name, short] in &names {
         let _ = write!(text, "<th title=\"{name}\">{short}</th>");
     }

@@ -1,11 +1,9 @@
 //! How well classes are told apart, and whether probabilities mean what they say.
 
-use super::chart::{Chart, Layer};
+use super::chart::{COLOURS, Chart, Layer};
 use crate::metrics::{Bin, calibration, roc};
 use crate::record::{Outcome, RunRecord};
 
-/// The most classes whose curves are drawn: as many as there are colours.
-const MAX_CURVES: usize = 8;
 /// The most bins of a calibration.
 const MAX_BINS: usize = 10;
 
@@ -26,7 +24,7 @@ pub(crate) fn receiver(run: &RunRecord) -> Option<(String, Vec<(usize, usize)>)>
     let chosen = if classes == 2 { 1..2 } else { 0..classes };
     let curve = |class: usize| roc(&cases.iter().map(|(row, truth)| (row[class], *truth == class)).collect::<Vec<_>>());
     let curves: Vec<(usize, Vec<[f64; 2]>)> =
-        chosen.map(|class| (class, curve(class))).filter(|(_, curve)| !curve.is_empty()).take(MAX_CURVES).collect();
+        chosen.map(|class| (class, curve(class))).filter(|(_, curve)| !curve.is_empty()).take(COLOURS).collect();
     if curves.is_empty() {
         return None;
     }

@@ -8,6 +8,7 @@ mod ranking;
 mod scale;
 mod scatter;
 
+pub(crate) use chart::COLOURS;
 pub use chart::{Axis, Chart, Layer};
 pub(crate) use classes::{calibrated, cases, receiver};
 pub(crate) use curves::{losses, metric, metrics};

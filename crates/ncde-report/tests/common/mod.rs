@@ -4,8 +4,7 @@
 
 use ncde_report::metrics::{Tally, predicted};
 use ncde_report::record::{
-    Baseline, Best, ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome, Point, Prediction, StopReason,
-    Threshold,
+    Baseline, Best, ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome, Point, Prediction, StopReason, Threshold,
 };
 use ncde_report::{Classification, Metrics, Regression, RunRecord};
 
