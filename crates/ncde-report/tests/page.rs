@@ -154,3 +154,15 @@ fn the_columns_of_the_file_are_on_the_page() {
         assert!(page.contains(part), "{part}");
     }
 }
+
+#[test]
+fn times_that_are_dates_are_shown_as_dates() {
+    let mut run = forecaster(3.0);
+    let page = html(std::slice::from_ref(&run));
+    for words in [">18 Apr<", ">20 Apr<", ">2024-04-18 to 2024-04-21 (UTC)<"] {
+        assert!(page.contains(words), "{words}");
+    }
+    run.data.dates = false;
+    let page = html(&[run]);
+    assert!(page.contains(">time<") && !page.contains(" Apr<"));
+}

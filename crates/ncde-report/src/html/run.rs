@@ -75,7 +75,7 @@ fn forecast(run: &RunRecord, series: &Forecasted) -> Option<String> {
     let interval = level.map_or("interval".into(), |level| format!("{:.0} % interval", 100.0 * level));
     let mut names = vec![("f7".into(), "what was seen, and what came".into()), ("f0 dashed".into(), "forecast".into())];
     names.extend((!series.interval.is_empty()).then(|| ("f0 band".into(), interval)));
-    Some(plot::forecast(series)? + &legend(names))
+    Some(plot::forecast(series, run.data.dates)? + &legend(names))
 }
 
 /// Training and validation loss, told apart by colour and stroke.

@@ -3,6 +3,7 @@
 mod chart;
 mod classes;
 mod curves;
+mod date;
 mod forecast;
 mod ranking;
 mod scale;
