@@ -80,6 +80,10 @@ fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
     for warning in &record.warnings {
         let _ = writeln!(text, "> **Warning:** {}\n", escaped(warning));
     }
+    if let Some((is_better, verdict)) = record.verdict() {
+        let mark = if is_better { "" } else { "**" };
+        let _ = writeln!(text, "{mark}{}{mark}\n", escaped(&verdict));
+    }
     let rows = record.keys().into_iter().map(|key| vec![key.label, key.value, key.note]);
     table(text, &Table::new([("", Column::Text); 3], rows));
     if let Some((whose, metrics)) = record.outcome() {

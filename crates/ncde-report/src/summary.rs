@@ -1,8 +1,8 @@
 //! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
 
 use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent, shortened};
-use crate::metrics::{Classification, higher_is_better};
-use crate::record::StopReason;
+use crate::metrics::{Classification, Naive, higher_is_better};
+use crate::record::{Baseline, StopReason};
 use crate::{Metrics, RunRecord};
 
 /// The longest name of a class in a key.
@@ -14,6 +14,18 @@ pub(crate) struct Key {
     pub(crate) label: String,
     pub(crate) value: String,
     pub(crate) note: String,
+}
+
+/// The value of a metric by its name.
+type Value<'a> = Box<dyn Fn(&str) -> Option<f64> + 'a>;
+
+/// Something that needs no model, and how good it is.
+pub(crate) struct Rival<'a> {
+    pub(crate) name: &'a str,
+    note: &'a str,
+    /// What it is called in a sentence.
+    words: String,
+    value: Value<'a>,
 }
 
 impl RunRecord {
@@ -34,17 +46,51 @@ impl RunRecord {
         requested.and_then(|name| Some((name, metrics.get(name)?))).unwrap_or_else(|| metrics.headline())
     }
 
-    /// A row for each metric, the one to show first on top: its name, its value, and that of each baseline.
+    /// What the model is judged beside: baselines, and naive forecasts.
+    pub(crate) fn rivals<'a>(&'a self, metrics: &'a Metrics) -> Vec<Rival<'a>> {
+        let baseline = |baseline: &'a Baseline| Rival {
+            name: &baseline.name,
+            note: &baseline.note,
+            words: format!("the baseline `{}`", baseline.name),
+            value: Box::new(|name| baseline.metrics.get(name)),
+        };
+        let naive = |naive: &'a Naive| Rival {
+            name: &naive.name,
+            note: "naive forecast",
+            words: format!("the {} naive forecast", naive.name),
+            value: Box::new(|name| naive.get(name)),
+        };
+        let forecasts = if let Metrics::Forecast(metrics) = metrics { &metrics.naive[..] } else { &[] };
+        self.baselines.iter().map(baseline).chain(forecasts.iter().map(naive)).collect()
+    }
+
+    /// Whether the model is better than all that need no model, by the metric to show first, and that in a sentence; `None` where there are none.
+    pub(crate) fn verdict(&self) -> Option<(bool, String)> {
+        let (_, metrics) = self.outcome()?;
+        let (name, value) = self.headline(metrics);
+        let rivals = self.rivals(metrics);
+        let cost = |value: f64| if higher_is_better(name) { -value } else { value };
+        let scored = rivals.iter().filter_map(|rival| Some(((rival.value)(name)?, rival)));
+        let (best, rival) = scored.filter(|(value, _)| value.is_finite()).min_by(|a, b| cost(a.0).total_cmp(&cost(b.0)))?;
+        let is_better = cost(value) < cost(best);
+        let words = if is_better { "Better than" } else { "No better than" };
+        let all = if is_better && rivals.len() > 1 { format!(", the best of {}", rivals.len()) } else { String::new() };
+        let [ours, theirs] = [value, best].map(|value| metric(name, value));
+        Some((is_better, format!("{words} {}{all}: {} {ours} against {theirs}.", rival.words, metric_name(name))))
+    }
+
+    /// A row for each metric, the one to show first on top: its name, its value, and that of each rival.
     pub(crate) fn scores(&self, metrics: &Metrics) -> Vec<Vec<String>> {
         let first = self.headline(metrics).0;
         let others = metrics.names().into_iter().filter(|name| *name != first);
-        let value = |metrics: &Metrics, name: &str| metrics.get(name).map_or(MISSING.into(), |value| metric(name, value));
+        let shown = |name: &str, value: Option<f64>| value.map_or(MISSING.into(), |value| metric(name, value));
+        let rivals = self.rivals(metrics);
         std::iter::once(first)
             .chain(others)
             .filter(|name| metrics.get(name).is_some())
             .map(|name| {
-                let baselines = self.baselines.iter().map(|baseline| value(&baseline.metrics, name));
-                [metric_name(name).into_owned(), value(metrics, name)].into_iter().chain(baselines).collect()
+                let theirs = rivals.iter().map(|rival| shown(name, (rival.value)(name)));
+                [metric_name(name).into_owned(), shown(name, metrics.get(name))].into_iter().chain(theirs).collect()
             })
             .collect()
     }
@@ -87,20 +133,12 @@ impl RunRecord {
                 let first = if self.metric.is_empty() { 0 } else { 1 };
                 keys.splice(first..first, rare);
             }
-            let mut baseline = |title: &str, about: &str, other: Option<f64>| {
-                let Some(other) = other else { return };
+            for rival in self.rivals(metrics) {
+                let Some(other) = (rival.value)(name) else { continue };
                 let beaten = if higher_is_better(name) { value > other } else { value < other };
                 let verdict = if beaten { "" } else { "the model is no better" };
-                let note = [about, verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
-                keys.push(Key { label: title.into(), value: metric(name, other), note });
-            };
-            for simple in &self.baselines {
-                baseline(&simple.name, &simple.note, simple.metrics.get(name));
-            }
-            if let Metrics::Forecast(metrics) = metrics {
-                for naive in &metrics.naive {
-                    baseline(&naive.name, "naive forecast", naive.get(name));
-                }
+                let note = [rival.note, verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+                keys.push(Key { label: rival.name.into(), value: metric(name, other), note });
             }
         }
         if let Some(best) = &self.best {

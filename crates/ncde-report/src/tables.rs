@@ -108,10 +108,10 @@ pub(crate) fn runs_by_seed(board: &Board<'_>) -> Option<Table> {
     has_several.then(|| Table::new(columns, board.entries.iter().flat_map(|entry| entry.rows(board.metric))))
 }
 
-/// A row for each metric, with those of the baselines.
+/// A row for each metric, with those of what needs no model.
 pub(crate) fn scores(run: &RunRecord, metrics: &Metrics) -> Table {
-    let baselines = run.baselines.iter().map(|baseline| baseline.name.as_str());
-    Table::of_numbers(("metric", Name), std::iter::once("model").chain(baselines), run.scores(metrics))
+    let rivals = run.rivals(metrics).into_iter().map(|rival| rival.name);
+    Table::of_numbers(("metric", Name), std::iter::once("model").chain(rivals), run.scores(metrics))
 }
 
 /// The most frequent errors.

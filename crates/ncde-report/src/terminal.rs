@@ -46,6 +46,9 @@ const CLASSES: usize = 10;
 pub fn terminal(record: &RunRecord, width: usize, glyphs: Glyphs) -> String {
     let width = width.clamp(NARROWEST, WIDEST);
     let mut text = format!("{}\n\n", plain(&record.title()));
+    if let Some((_, verdict)) = record.verdict() {
+        text += &(wrapped(&plain(&verdict), "", width) + "\n");
+    }
     keys(&mut text, record, width);
     let loss: Vec<[f64; 2]> = record.history.iter().map(|point| [point.step as f64, point.loss]).collect();
     curve(&mut text, "training loss", number, &loss, width);

@@ -5,7 +5,7 @@ use ncde_report::metrics::Tally;
 use ncde_report::record::{Forecasted, Outcome};
 use ncde_report::{Classification, Glyphs, Metrics, Regression, RunRecord, html, markdown, terminal};
 
-use crate::common::{Made, classifier, regressor};
+use crate::common::{Made, classifier, forecaster, regressor};
 
 /// Every report of these runs, alone and beside others; what they are called comes back with them.
 fn reports(run: &RunRecord) -> Vec<String> {
@@ -195,4 +195,10 @@ fn a_forecast_that_is_no_better_than_a_naive_one_says_so() {
     let line = |text: &str| text.lines().find(|line| line.starts_with("last value")).map(str::to_owned).unwrap_or_default();
     assert!(line(&plain(5.0)).ends_with("naive forecast; the model is no better"), "{}", plain(5.0));
     assert!(line(&plain(0.1)).ends_with("naive forecast"), "{}", plain(0.1));
+    // It is the first thing that is said, in every report.
+    for report in [plain(5.0), markdown(&[forecaster(30.0)]), html(&[forecaster(30.0)])] {
+        let verdict = report.find("No better than the").unwrap();
+        assert!(verdict < report.find("aive forecast; the model is no better").unwrap(), "{report}");
+    }
+    assert!(html(&[forecaster(3.0)]).contains("<p class=\"verdict\">Better than the seasonal naive forecast, the best of 3: "));
 }

@@ -22,6 +22,10 @@ pub(super) fn whole(page: &mut String, run: &RunRecord) {
             list(&run.warnings)
         );
     }
+    if let Some((is_better, verdict)) = run.verdict() {
+        let class = if is_better { "" } else { " worse" };
+        let _ = writeln!(page, "<p class=\"verdict{class}\">{}</p>", escaped(&verdict));
+    }
     keys(page, run);
     page.push_str("<div class=\"grid\">\n");
     if let Some((whose, metrics)) = run.outcome() {
