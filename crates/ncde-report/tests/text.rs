@@ -122,14 +122,14 @@ fn a_terminal_shows_numbers_curves_and_confusion() {
     }
     let regression = terminal(&regressor(Made::default()), 80, Glyphs::Ascii);
     assert!(regression.contains("test MSE") && regression.contains("R2 0.9844") && !regression.contains("column for each"));
-    // Columns have short names where names do not fit, and numbers where those would be the same.
+    // Names are cut where they do not fit, and columns have numbers where cut names would be the same.
     let narrow = terminal(&classifier(Made::default()), 40, Glyphs::Unicode);
-    assert!(narrow.contains("                walkin  runnin  st_sti\nwalking             82       8       6\n"), "{narrow}");
+    assert!(narrow.contains("               walking  running  standi…\nwalking             82        8        6\n"), "{narrow}");
     let mut alike = classifier(Made::default());
     alike.data.classes = (1..=3).map(|i| format!("movement number {i}")).collect();
-    alike.data.classes[2] = "movement numb 1".into();
+    alike.data.classes[2] = "movement number 1, again number 1".into();
     let narrow = terminal(&alike, 40, Glyphs::Unicode);
-    assert!(narrow.contains("   1   2   3\n1 movement number 1  82   8   6\n"), "{narrow}");
+    assert!(narrow.contains("   1   2   3\n1 movement number 1           82   8   6\n"), "{narrow}");
     // Many classes are too wide for a matrix.
     assert!(!terminal(&many_classes(60), 80, Glyphs::Unicode).contains("column for each"));
 }
