@@ -9,7 +9,7 @@ use std::path::Path;
 
 use common::{Made, classifier, empty, forecaster, hostile, many_classes, rare_class, regressor, several};
 use ncde_report::record::{Outcome, StopReason};
-use ncde_report::{RunRecord, html};
+use ncde_report::{Metrics, RunRecord, html};
 
 /// Pages of all kinds, by name.
 fn pages() -> Vec<(&'static str, String)> {
@@ -165,4 +165,22 @@ fn times_that_are_dates_are_shown_as_dates() {
     run.data.dates = false;
     let page = html(&[run]);
     assert!(page.contains(">time<") && !page.contains(" Apr<"));
+}
+
+#[test]
+fn a_class_with_a_threshold_has_its_curve() {
+    let page = html(&[rare_class()]);
+    let card = page.split("<h3>Precision and recall</h3>").nth(1).unwrap().split("</figure>").next().unwrap();
+    let ours = |run: &RunRecord| {
+        let Some(Metrics::Classification(metrics)) = &run.test else { panic!() };
+        let score = metrics.by_class()[1];
+        [score.recall, score.precision].map(|share| format!("{:.1} %", 100.0 * share.unwrap()))
+    };
+    let [recall, precision] = ours(&rare_class());
+    for words in
+        [">0.31</text>", &format!("threshold 0.31: recall {recall}, precision {precision}"), "bearing fault, at each threshold"]
+    {
+        assert!(card.contains(words), "{words}: {card}");
+    }
+    assert!(!html(&[classifier(Made::default())]).contains("Precision and recall"));
 }

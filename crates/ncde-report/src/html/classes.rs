@@ -1,4 +1,4 @@
-//! What is known of each class and of single cases: precision and recall, receiver operating characteristic, calibration, worst cases.
+//! What is known of each class and of single cases: precision and recall, their curve, receiver operating characteristic, calibration, worst cases.
 
 use super::{card, colour, legend, soft, table};
 use crate::format::{MISSING, count, number, percent};
@@ -16,6 +16,7 @@ const WORST: usize = 10;
 pub(super) fn cards(page: &mut String, run: &RunRecord, metrics: &Classification, whose: &str) {
     card(page, &format!("Classes on the {whose} cases"), by_class(run, metrics), "");
     card(page, "Telling each class from the others", receiver(run), "");
+    card(page, "Precision and recall", found(run, metrics), "");
     card(page, "Are probabilities right?", calibration(run), "");
     card(page, "Surest mistakes", worst(run), "");
 }
@@ -56,6 +57,19 @@ fn receiver(run: &RunRecord) -> Option<String> {
     Some(svg + &legend(curves.into_iter().map(|(at, class)| colour((at, name(class)))).chain([chance])))
 }
 
+fn found(run: &RunRecord, metrics: &Classification) -> Option<String> {
+    let plot::Found { class, svg, chosen } = plot::found(run)?;
+    let average = metrics.average_precision.get(class).copied().flatten();
+    let average = average.map_or(String::new(), |average| format!(" (average precision {})", percent(average)));
+    let mut names = vec![("f0".into(), format!("{}, at each threshold{average}", run.class(class)))];
+    names.extend(chosen.map(|[at, recall, precision]| {
+        let words = format!("threshold {}: recall {}, precision {}", number(at), percent(recall), percent(precision));
+        ("dot f1".into(), words)
+    }));
+    names.push(("guide".into(), "as good as chance".into()));
+    Some(svg + &legend(names))
+}
+
 fn calibration(run: &RunRecord) -> Option<String> {
     let (svg, bins) = plot::calibrated(run)?;
     let error = calibration_error(&bins)?;
@@ -74,7 +88,10 @@ fn worst(run: &RunRecord) -> Option<String> {
     let mistakes = run.predictions.iter().filter(|case| case.truth != case.predicted && !case.probabilities.is_empty());
     let rows: Vec<_> = mistakes
         .map(|case| {
-            let sure = case.probabilities[predicted(&case.probabilities)];
+            // With a threshold, what is predicted need not be the likeliest.
+            let decided = run.data.classes.iter().position(|name| case.predicted == Outcome::Class(name.clone()));
+            let decided = decided.filter(|class| *class < case.probabilities.len());
+            let sure = case.probabilities[decided.unwrap_or_else(|| predicted(&case.probabilities))];
             (sure, vec![case.id.clone(), text(&case.truth), text(&case.predicted), percent(sure)])
         })
         .collect();

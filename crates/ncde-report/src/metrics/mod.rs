@@ -29,7 +29,7 @@ pub use classification::{
 };
 pub use forecast::{Errors, Forecast, Naive, Score, SeriesScore, Tally};
 pub use interval::{Interval, Spread, clustered, spread, wilson};
-pub use ranking::{auroc, average_precision, roc};
+pub use ranking::{auroc, average_precision, precision_recall, roc};
 pub use regression::{Regression, mae, mse, r2};
 
 /// The metrics of any task.

@@ -248,6 +248,8 @@ pub(crate) fn rare_class() -> RunRecord {
     let [truth, decided] = [|case: &Prediction| case.truth.clone(), |case: &Prediction| case.predicted.clone()]
         .map(|side| run.predictions.iter().map(|case| of(&side(case))).collect::<Vec<_>>());
     run.test = Some(Metrics::Classification(Classification::decided(&rows, 2, &decided, &truth)));
+    run.baselines.truncate(1);
+    run.baselines[0].metrics = Metrics::Classification(Classification::decided(&rows, 2, &vec![0; truth.len()], &truth));
     run
 }
 
