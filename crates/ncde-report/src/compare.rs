@@ -3,10 +3,10 @@
 //!
 //! An entry is on the Pareto frontier if no other is both faster and at least as good, or as fast and better.
 
+use crate::RunRecord;
 use crate::format::{MISSING, count, duration, is_share, metric, number};
-use crate::metrics::{Interval, Spread, higher_is_better, spread, wilson};
+use crate::metrics::{Interval, Spread, higher_is_better, spread};
 use crate::record::StopReason;
-use crate::{Metrics, RunRecord};
 
 /// The runs on the same data, judged by the same metric.
 pub(crate) struct Board<'a> {
@@ -64,10 +64,7 @@ impl<'a> Entry<'a> {
     /// The 95 % interval of its score, by the spread of several runs, or by the cases of one.
     fn interval(&self, name: &str) -> Option<Interval> {
         match self.runs.as_slice() {
-            [(_, run)] => match run.outcome()?.1 {
-                Metrics::Classification(metrics) if name == "accuracy" => wilson(metrics.correct(), metrics.cases as u64),
-                _ => None,
-            },
+            [(_, run)] => run.interval(name),
             _ => self.score.and_then(|score| Some(Interval { low: score.mean - score.half?, high: score.mean + score.half? })),
         }
     }
@@ -100,7 +97,7 @@ impl<'a> Entry<'a> {
 impl<'a> Board<'a> {
     /// How an entry stands to the best one: whether their intervals overlap; empty where that is not known.
     pub(crate) fn verdict(&self, entry: &Entry<'_>) -> &'static str {
-        let Some(best) = self.best(1).into_iter().next().filter(|_| self.entries.len() > 1) else { return "" };
+        let Some(best) = self.ranked().into_iter().next().filter(|_| self.entries.len() > 1) else { return "" };
         if best.letter == entry.letter {
             return "best";
         }
@@ -111,15 +108,13 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// The best entries by their score, at most so many, in the order of the board.
-    pub(crate) fn best(&self, most: usize) -> Vec<&Entry<'a>> {
+    /// The entries, the best first.
+    pub(crate) fn ranked(&self) -> Vec<&Entry<'a>> {
         let sign = if higher_is_better(self.metric) { -1.0 } else { 1.0 };
         let cost = |entry: &Entry<'_>| entry.score.map_or(f64::INFINITY, |score| sign * score.mean);
-        let mut entries: Vec<_> = self.entries.iter().enumerate().collect();
-        entries.sort_by(|a, b| cost(a.1).total_cmp(&cost(b.1)));
-        entries.truncate(most);
-        entries.sort_by_key(|(place, _)| *place);
-        entries.into_iter().map(|(_, entry)| entry).collect()
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        entries.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        entries
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::across::{Across, across};
 use crate::ahead;
 use crate::cell::{Cell, cells};
-use crate::compare::{Board, boards};
+use crate::compare::boards;
 use crate::escape::{fenced, markdown as escaped};
 use crate::format::{MISSING, capital, count, duration, metric, metric_name, number, percent};
 use crate::metrics::{Classification, Forecast};
@@ -34,11 +34,17 @@ pub fn markdown(records: &[RunRecord]) -> String {
         _ => {
             let _ = writeln!(text, "# {}\n", crate::summary::heading(records));
             let boards = boards(records);
+            text.push_str("## Leaderboard\n\n");
+            table(&mut text, &tables::leaderboard(&boards));
+            let _ = writeln!(text, "\n{}\n", crate::summary::LEADERBOARD);
             for across in across(&boards) {
                 over(&mut text, &across);
             }
             for board in &boards {
-                comparison(&mut text, board);
+                if let Some(runs) = tables::runs_by_seed(board) {
+                    let _ = writeln!(text, "## {}: runs by seed\n", escaped(board.data));
+                    table(&mut text, &runs);
+                }
             }
             for (place, record) in records.iter().enumerate() {
                 text.push('\n');
@@ -59,19 +65,6 @@ fn over(text: &mut String, across: &Across<'_>) {
         let _ = writeln!(text, "- {}", escaped(&words));
     }
     text.push('\n');
-}
-
-fn comparison(text: &mut String, board: &Board<'_>) {
-    let _ = writeln!(text, "## {}: {}\n", escaped(board.data), metric_name(board.metric));
-    table(text, &tables::entries(board, "on the frontier"));
-    text.push_str(
-        "\nRuns that differ by their seed only are one row: their mean, with its 95 % interval. \
-         Where intervals overlap, the difference may be chance. On the frontier: nothing else is as fast and as good.\n",
-    );
-    if let Some(runs) = tables::runs_by_seed(board) {
-        text.push('\n');
-        table(text, &runs);
-    }
 }
 
 fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {

@@ -1,8 +1,8 @@
 //! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
 
-use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent, shortened};
-use crate::metrics::{Classification, Naive, higher_is_better};
-use crate::record::{Baseline, StopReason};
+use crate::format::{MISSING, count, counted, duration, is_share, metric, metric_name, number, percent, shortened};
+use crate::metrics::{Classification, Interval, Naive, higher_is_better, spread};
+use crate::record::{Baseline, Prediction, StopReason};
 use crate::{Metrics, RunRecord};
 
 /// The longest name of a class in a key.
@@ -95,18 +95,36 @@ impl RunRecord {
             .collect()
     }
 
-    /// A metric of the run, and the interval that so many cases leave if it is an accuracy.
+    /// A metric of the run, and the interval that so many cases leave.
     pub(crate) fn outcome_text(&self, name: &str) -> [String; 2] {
         let Some((whose, metrics)) = self.outcome() else { return [MISSING.into(), String::new()] };
         let value = metrics.get(name).map_or(MISSING.into(), |value| metric(name, value));
         // A run without test cases must not look as if it had been tested.
         let source = if whose == "test" { "" } else { " (validation)" };
-        let interval = match metrics {
-            Metrics::Classification(metrics) if name == "accuracy" => metrics.interval(),
-            _ => None,
-        };
-        let interval = interval.map_or(String::new(), |i| format!("{:.1} to {:.1}", 100.0 * i.low, 100.0 * i.high));
+        let interval = self.interval(name).map_or(String::new(), |i| match is_share(name) {
+            true => format!("{:.1} to {:.1}", 100.0 * i.low, 100.0 * i.high),
+            false => format!("{} to {}", number(i.low), number(i.high)),
+        });
         [value + source, interval]
+    }
+
+    /// The 95 % interval that so many cases leave: of an accuracy, or of the mean error if the record has the error of every case or series.
+    pub(crate) fn interval(&self, name: &str) -> Option<Interval> {
+        let power = if name == "mse" { 2 } else { 1 };
+        let errors: Vec<f64> = match (self.outcome()?.1, name) {
+            (Metrics::Classification(metrics), "accuracy") => return metrics.interval(),
+            (Metrics::Regression(metrics), "mse" | "mae") if metrics.cases == self.predictions.len() => {
+                let error = |case: &Prediction| Some((case.truth.number()? - case.predicted.number()?).abs().powi(power));
+                self.predictions.iter().filter_map(error).collect()
+            }
+            (Metrics::Forecast(metrics), "mase") if metrics.cases == metrics.series.len() => {
+                metrics.series.iter().filter_map(|series| series.errors.first()?.mase).collect()
+            }
+            _ => return None,
+        };
+        let half = spread(&errors)?.half?;
+        let value = self.outcome()?.1.get(name)?;
+        Some(Interval { low: (value - half).max(0.0), high: value + half })
     }
 
     /// The name of a class; its number if it has none.
@@ -244,6 +262,11 @@ impl RunRecord {
         facts
     }
 }
+
+/// What is said below a leaderboard.
+pub(crate) const LEADERBOARD: &str = "Runs that differ by their seed only are one row: their mean, with the 95 % interval that seeds leave. The interval of a \
+                                      single run is the one that its cases leave. Where intervals overlap, the difference may be chance. On the \
+                                      frontier: nothing else is as fast and as good.";
 
 /// How sure a metric is: the interval that an accuracy of so many cases has, or what else to know of it.
 pub(crate) fn certainty(metrics: &Metrics, name: &str) -> String {

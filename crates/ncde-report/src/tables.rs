@@ -58,36 +58,43 @@ pub(crate) fn over_data_sets(across: &Across<'_>) -> Table {
     Table::of_numbers(("model", Name), across.sets.iter().copied().chain(["average rank"]), across.rows())
 }
 
-/// The entries of a board; `frontier` is the title of the last column.
-pub(crate) fn entries(board: &Board<'_>, frontier: &str) -> Table {
-    let row = |entry: &Entry<'_>| {
+/// The entries of boards, the best of each board first. Data sets and metrics have columns where they differ.
+pub(crate) fn leaderboard(boards: &[Board<'_>]) -> Table {
+    let metric = boards.first().map_or("", |board| board.metric);
+    let [has_data, has_metrics] = [boards.len() > 1, boards.iter().any(|board| board.metric != metric)];
+    let shown = |is_shown: bool, text: &str| if is_shown { text.to_owned() } else { String::new() };
+    let row = |board: &Board<'_>, entry: &Entry<'_>| {
         let [score, interval] = entry.score_text(board.metric);
         vec![
+            shown(has_data, board.data),
             entry.letter.clone(),
             entry.name(),
             entry.directories(),
+            shown(has_metrics, &metric_name(board.metric)),
             score,
             interval,
             board.verdict(entry).into(),
             count(entry.runs.len()),
             count(entry.first().model.parameters),
             duration(entry.seconds),
-            if entry.frontier { "yes".into() } else { String::new() },
+            shown(entry.frontier, "yes"),
         ]
     };
     let columns = [
+        ("data", Name),
         ("", Text),
         ("model", Name),
         ("directory", Name),
-        (&metric_name(board.metric), Number),
+        ("metric", Text),
+        (if has_metrics { "score" } else { &metric_name(metric) }, Number),
         ("95 % interval", Number),
         ("beside the best", Text),
         ("runs", Number),
         ("parameters", Number),
         ("time a step", Number),
-        (frontier, Text),
+        ("on the frontier", Text),
     ];
-    Table::new(columns, board.entries.iter().map(row))
+    Table::new(columns, boards.iter().flat_map(|board| board.ranked().into_iter().map(|entry| row(board, entry))))
 }
 
 /// Every run of a board that has several runs of an entry.

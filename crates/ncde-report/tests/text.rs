@@ -1,8 +1,11 @@
 //! Reports as text: Markdown and the terminal.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 use crate::common;
 
 use common::{Made, classifier, empty, hostile, many_classes, regressor, several};
+use ncde_report::metrics::spread;
+use ncde_report::record::Prediction;
 use ncde_report::{Glyphs, RunRecord, html, markdown, terminal};
 
 /// Every run that tests show.
@@ -30,17 +33,32 @@ fn markdown_of_one_run_says_what_matters() {
 
 #[test]
 fn markdown_of_several_runs_compares_them() {
-    let text = markdown(&several());
-    let row = |letter: &str| text.lines().find(|line| line.starts_with(&format!("| {letter}   |"))).unwrap();
+    let runs = several();
+    let text = markdown(&runs);
+    let row =
+        |letter: &str| text.lines().find(|line| line.starts_with("| Motions") && line.contains(&format!("| {letter} "))).unwrap();
     assert!(text.starts_with("# 14 training runs on 2 data sets\n"), "{text:.80}");
     // Five seeds are one row with their mean: 89.6, 88.3, 82.9, 90.8 and 87.5 %, and t = 2.776 for four degrees of freedom.
     let cells: Vec<&str> = row("A").split('|').map(str::trim).collect();
-    assert_eq!(cells[1..7], ["A", "slice: block 4, H = 64, depth 2, windows of 16", "87.8 %", "± 3.8", "intervals overlap", "5"]);
+    assert_eq!(
+        cells[2..9],
+        ["A", "slice: block 4, H = 64, depth 2, windows of 16", "accuracy", "87.8 %", "± 3.8", "intervals overlap", "5"]
+    );
     // The slowest is not the best; one nearly as fast as A is better.
     let frontier: Vec<bool> =
         ["A", "B", "C", "D", "E"].iter().map(|letter| row(letter).trim_end().ends_with("yes             |")).collect();
     assert_eq!(frontier, [true, true, true, false, true]);
-    // A single run has the interval of its cases.
+    // The best is first.
+    let letters: Vec<&str> = text.lines().filter(|line| line.starts_with("| Motions")).map(|line| &line[16..17]).collect();
+    assert_eq!(letters, ["C", "E", "A", "D", "B"], "{text:.3000}");
+    // A single run has the interval of its cases: of 240 numbers, that of the mean square of their errors.
+    let square = |case: &Prediction| (case.truth.number().unwrap() - case.predicted.number().unwrap()).powi(2);
+    let squares: Vec<f64> = runs[13].predictions.iter().map(square).collect();
+    let half = spread(&squares).unwrap().half.unwrap();
+    let mse = squares.iter().sum::<f64>() / 240.0;
+    let row_of_numbers = text.lines().find(|line| line.starts_with("| Heart rates")).unwrap();
+    let interval = format!(" {:.3} to {:.3} ", mse - half, mse + half);
+    assert!(row_of_numbers.contains(&interval), "{interval}: {row_of_numbers}");
     assert!(row("E").contains("| 85.6 to 93.2 "), "{}", row("E"));
     assert!(text.contains("\n## Run 14: slice on Heart rates, seed 1\n"));
 }

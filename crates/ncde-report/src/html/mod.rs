@@ -48,6 +48,7 @@ pub fn html(records: &[RunRecord]) -> String {
 
 fn several(page: &mut String, records: &[RunRecord]) {
     let boards = boards(records);
+    comparison::leaderboard(page, &boards);
     for across in across(&boards) {
         comparison::over(page, &across);
     }
