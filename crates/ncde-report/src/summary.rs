@@ -1,5 +1,7 @@
 //! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
 
+use serde::Serialize;
+
 use crate::format::{MISSING, count, counted, duration, is_share, metric, metric_name, number, percent, shortened};
 use crate::metrics::{Classification, Interval, Naive, higher_is_better, spread};
 use crate::record::{Baseline, Prediction, StopReason};
@@ -9,7 +11,7 @@ use crate::{Metrics, RunRecord};
 const LONGEST_NAME: usize = 20;
 
 /// A number, what it is, and what is worth knowing about it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Key {
     pub(crate) label: String,
     pub(crate) value: String,

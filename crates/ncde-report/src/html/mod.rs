@@ -5,7 +5,6 @@
 
 mod classes;
 mod comparison;
-mod data;
 mod page;
 mod run;
 
@@ -100,12 +99,14 @@ fn shared(Table { columns, rows }: Table) -> String {
 /// A table that scrolls in its own box. Cells are escaped here.
 fn table<C: Into<Cell>>(columns: &[(impl AsRef<str>, Column)], rows: impl IntoIterator<Item = Vec<C>>) -> String {
     let rows = cells(rows.into_iter().collect());
-    let mut text = String::from("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
-    for (title, column) in columns {
+    let mut text = String::from("<div class=\"scroll\" tabindex=\"0\"><table>");
+    let has_titles = columns.iter().any(|(title, _)| !AsRef::<str>::as_ref(title).is_empty());
+    text.push_str(if has_titles { "<thead><tr>" } else { "" });
+    for (title, column) in columns.iter().filter(|_| has_titles) {
         let class = if matches!(column, Column::Number) { "" } else { " class=\"text\"" };
         let _ = write!(text, "<th{class}>{}</th>", escaped(title.as_ref()));
     }
-    text.push_str("</tr></thead><tbody>");
+    text.push_str(if has_titles { "</tr></thead><tbody>" } else { "<tbody>" });
     for row in rows {
         text.push_str("<tr>");
         for (cell, (_, column)) in row.iter().zip(columns) {

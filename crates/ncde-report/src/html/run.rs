@@ -2,13 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{card, classes, data, legend, list, shared, soft};
-use crate::ahead;
+use super::{card, classes, legend, list, shared, soft};
 use crate::escape::html as escaped;
 use crate::format::shortened;
-use crate::markdown::WIDEST_MATRIX;
 use crate::metrics::Classification;
 use crate::record::Forecasted;
+use crate::tables::{Section, WIDEST_MATRIX};
 use crate::{Metrics, RunRecord, plot, tables};
 
 /// The longest name of a class in a matrix, whose cells are narrow.
@@ -28,19 +27,17 @@ pub(super) fn whole(page: &mut String, run: &RunRecord) {
     }
     keys(page, run);
     page.push_str("<div class=\"grid\">\n");
-    if let Some((whose, metrics)) = run.outcome() {
-        card(page, &format!("Metrics on the {whose} cases"), Some(shared(tables::scores(run, metrics))), "");
-        if let Metrics::Classification(metrics) = metrics {
-            let wide = if metrics.confusion.len() > 5 { " wide" } else { "" };
-            card(page, &format!("Confusion on the {whose} cases"), confusion(run, metrics), wide);
-            classes::cards(page, run, metrics, whose);
-        }
-        if let Metrics::Forecast(metrics) = metrics {
-            let mut note = Some(soft(&escaped(&ahead::legend(metrics))));
-            for (title, table) in ahead::tables(metrics) {
-                card(page, title, Some(shared(table) + &note.take().unwrap_or_default()), "");
-            }
-        }
+    let classified = match run.outcome() {
+        Some((whose, Metrics::Classification(metrics))) => Some((whose, metrics)),
+        _ => None,
+    };
+    if let Some((whose, metrics)) = classified {
+        let wide = if metrics.confusion.len() > 5 { " wide" } else { "" };
+        card(page, &format!("Confusion on the {whose} cases"), confusion(run, metrics), wide);
+    }
+    sections(page, tables::results(run));
+    if let Some((_, metrics)) = classified {
+        classes::cards(page, run, metrics);
     }
     let pairs = [("dot f0", "a case"), ("guide", "predicted as it is")].map(|(swatch, name)| (swatch.into(), name.into()));
     card(page, "Predicted against true", plot::predicted_against_true(run).map(|svg| svg + &legend(pairs)), "");
@@ -49,11 +46,9 @@ pub(super) fn whole(page: &mut String, run: &RunRecord) {
         let title = format!("Forecast of {channel}, series {id}");
         card(page, &title, forecast(run, series), "");
     }
-    card(page, "Furthest off", classes::furthest(run), "");
     card(page, "Loss", losses(run), "");
     card(page, "Validation", plot::metric(run), "");
-    card(page, "How it was made", Some(facts(run)), "");
-    data::cards(page, run);
+    sections(page, tables::described(run));
     card(page, "Command", Some(command(run)), " wide");
     page.push_str("</div>\n");
 }
@@ -90,12 +85,9 @@ fn losses(run: &RunRecord) -> Option<String> {
     Some(plot::losses(run)? + &legend([("f0".into(), training.into())].into_iter().chain(validation)))
 }
 
-/// The matrix of counts, shaded by the share of the row; of many classes the most frequent errors.
+/// The matrix of counts, shaded by the share of the row; none of many classes.
 fn confusion(run: &RunRecord, metrics: &Classification) -> Option<String> {
-    if metrics.confusion.len() > WIDEST_MATRIX {
-        return Some(shared(tables::errors(run, metrics)) + &soft("The most frequent errors."));
-    }
-    if metrics.confusion.is_empty() {
+    if !(1..=WIDEST_MATRIX).contains(&metrics.confusion.len()) {
         return None;
     }
     let names: Vec<[String; 2]> = (0..metrics.confusion.len())
@@ -133,13 +125,11 @@ fn confusion(run: &RunRecord, metrics: &Classification) -> Option<String> {
     Some(text + "</tbody></table></div>" + &note)
 }
 
-fn facts(run: &RunRecord) -> String {
-    let mut text = String::from("<div class=\"scroll\"><table class=\"facts\"><tbody>");
-    for (name, value) in run.facts() {
-        let _ = write!(text, "<tr><th class=\"text\">{}</th><td>{}</td></tr>", escaped(name), escaped(&value));
+fn sections(page: &mut String, sections: Vec<Section>) {
+    for Section { title, table, note } in sections {
+        let note = if note.is_empty() { note } else { soft(&escaped(&note)) };
+        card(page, &title, Some(shared(table) + &note), "");
     }
-    text.push_str("</tbody></table></div>");
-    text
 }
 
 fn command(run: &RunRecord) -> String {

@@ -15,7 +15,7 @@ const sort = (table, at, down) => {
   const isGone = (text) => text === '' || text === 'n/a';
   const order = (a, b) => {
     const [x, y] = [value(a), value(b)];
-    return x === null || y === null ? a.localeCompare(b) : x - y;
+    return x === null || y === null ? a.localeCompare(b, undefined, { numeric: true }) : x - y;
   };
   const rows = [...table.tBodies[0].rows].sort((a, b) => isGone(key(a)) - isGone(key(b)) || (down ? -1 : 1) * order(key(a), key(b)));
   table.tBodies[0].append(...rows);

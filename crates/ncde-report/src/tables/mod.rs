@@ -1,11 +1,14 @@
-//! Tables that Markdown and HTML reports share: what is compared, scored and confused.
+//! Tables that all reports share: what is compared here, one run in `run`.
 
-use crate::RunRecord;
+mod run;
+
+use serde::{Serialize, Serializer};
+
+pub(crate) use run::{WIDEST_MATRIX, described, results, training};
+
 use crate::across::Across;
 use crate::compare::{Board, Entry};
 use crate::format::{count, duration, metric_name};
-use crate::markdown::WIDEST_MATRIX;
-use crate::metrics::{Classification, Metrics};
 
 /// How the cells of a column of a table lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +24,31 @@ pub enum Column {
 use Column::{Name, Number, Text};
 
 /// Columns with their titles, and rows of cells that are not escaped yet.
+#[derive(Serialize)]
 pub(crate) struct Table {
+    #[serde(serialize_with = "titles")]
     pub(crate) columns: Vec<(String, Column)>,
     pub(crate) rows: Vec<Vec<String>>,
+}
+
+fn titles<S: Serializer>(columns: &[(String, Column)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(columns.iter().map(|(title, _)| title))
+}
+
+/// A table with its title, and a remark that may be empty.
+#[derive(Serialize)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    #[serde(flatten)]
+    pub(crate) table: Table,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) note: String,
+}
+
+impl Section {
+    pub(crate) fn new(title: impl Into<String>, table: Table, note: impl Into<String>) -> Self {
+        Self { title: title.into(), table, note: note.into() }
+    }
 }
 
 impl Table {
@@ -113,17 +138,4 @@ pub(crate) fn runs_by_seed(board: &Board<'_>) -> Option<Table> {
     ];
     let has_several = board.entries.iter().any(|entry| entry.runs.len() > 1);
     has_several.then(|| Table::new(columns, board.entries.iter().flat_map(|entry| entry.rows(board.metric))))
-}
-
-/// A row for each metric, with those of what needs no model.
-pub(crate) fn scores(run: &RunRecord, metrics: &Metrics) -> Table {
-    let rivals = run.rivals(metrics).into_iter().map(|rival| rival.name);
-    Table::of_numbers(("metric", Name), std::iter::once("model").chain(rivals), run.scores(metrics))
-}
-
-/// The most frequent errors.
-pub(crate) fn errors(run: &RunRecord, metrics: &Classification) -> Table {
-    let errors = metrics.errors().into_iter().take(WIDEST_MATRIX);
-    let rows = errors.map(|(truth, predicted, cases)| vec![run.class(truth), run.class(predicted), cases.to_string()]);
-    Table::new([("true class", Name), ("taken for", Name), ("cases", Number)], rows)
 }
