@@ -46,7 +46,8 @@ const CLASSES: usize = 10;
 pub fn terminal(record: &RunRecord, width: usize, glyphs: Glyphs) -> String {
     let width = width.clamp(NARROWEST, WIDEST);
     let mut text = format!("{}\n\n", plain(&record.title()));
-    if let Some((_, verdict)) = record.verdict() {
+    // Where it is better, the baselines below say so.
+    if let Some((false, verdict)) = record.verdict() {
         text += &(wrapped(&plain(&verdict), "", width) + "\n");
     }
     keys(&mut text, record, width);

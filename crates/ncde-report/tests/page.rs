@@ -8,8 +8,9 @@ use std::fs;
 use std::path::Path;
 
 use common::{Made, classifier, empty, forecaster, hostile, many_classes, rare_class, regressor, several};
+use ncde_report::plot::{Axis, Chart, Layer, Ranking, Spacing};
 use ncde_report::record::{Outcome, StopReason};
-use ncde_report::{Metrics, RunRecord, html};
+use ncde_report::{Cell, Column, Metrics, Page, RunRecord, html};
 
 /// Pages of all kinds, by name.
 fn pages() -> Vec<(&'static str, String)> {
@@ -37,8 +38,33 @@ fn pages() -> Vec<(&'static str, String)> {
         ("empty", html(&[empty()])),
         ("one point", html(&[single])),
         ("scales", html(&scales())),
+        ("experiment", experiment()),
         ("crowd", html(&crowd)),
     ]
+}
+
+/// A page of tables and plots of others: an odd number of plots, one alone, and a diagram of ranks.
+fn experiment() -> String {
+    let names = ["dense", "block-diagonal", "a structure with a name that is long"].map(String::from);
+    let chart = |title: &str| {
+        let line = |colour: usize| Layer::Line { points: vec![[0.0, colour as f64], [1e4, 2.0]], colour, dashed: false };
+        let (x, y) = (Axis::new("step", Spacing::Whole), Axis::new("accuracy (%)", Spacing::Linear));
+        Chart { title: title.into(), x, y, layers: (0..3).map(line).collect() }
+    };
+    let charts = ["length 5", "length 10", "length 20"].map(chart);
+    let mut page = Page::new("An experiment");
+    page.list(&names);
+    let columns = [("model", Column::Name), ("length 5", Column::Number), ("length 10", Column::Number)];
+    page.table(
+        "Accuracy (%)",
+        &columns,
+        vec![vec![Cell::from(names[0].clone()), Cell::bold("99.1"), Cell::from("80.0".to_owned())]],
+    );
+    page.charts(&charts.iter().map(|chart| (chart, &names[..])).collect::<Vec<_>>());
+    page.charts(&[(&charts[0], &names[..])]);
+    let ranks = Ranking { models: names.into_iter().zip([1.2, 2.0, 2.8]).collect(), cliques: vec![[0, 1]] };
+    page.ranking("Average ranks", &ranks);
+    page.finish()
 }
 
 /// Runs whose losses, steps, times and predictions are tiny and huge, with the best step at every place.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{card, colour, legend, list, shared, soft};
+use super::{card, colour, diagram, legend, list, shared, soft};
 use crate::across::Across;
 use crate::compare::{Board, Entry};
 use crate::escape::html as escaped;
@@ -41,9 +41,9 @@ pub(super) fn board(page: &mut String, board: &Board<'_>) {
 pub(super) fn over(page: &mut String, across: &Across<'_>) {
     let _ = writeln!(page, "<h2>All data sets</h2>\n<div class=\"grid\">");
     card(page, &capital(&metric_name(across.metric)), Some(shared(tables::over_data_sets(across))), " wide");
-    let note = soft(&escaped(Ranking::NOTE)) + &list(&across.comparison.words(&across.names()));
-    let diagram = Ranking::of(&across.comparison, &across.names()).svg();
-    card(page, "Average ranks", diagram.map(|svg| svg + &note), " wide");
+    let words = list(&across.comparison.words(&across.names()));
+    let diagram = diagram(&Ranking::of(&across.comparison, &across.names()));
+    card(page, "Average ranks", diagram.map(|diagram| diagram + &words), " wide");
     page.push_str("</div>\n");
 }
 

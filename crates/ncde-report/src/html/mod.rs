@@ -18,7 +18,7 @@ use crate::across::across;
 use crate::cell::{Cell, cells};
 use crate::compare::boards;
 use crate::escape::html as escaped;
-use crate::plot::COLOURS;
+use crate::plot::{COLOURS, Ranking};
 use crate::summary::heading;
 use crate::tables::{Column, Table};
 
@@ -85,6 +85,11 @@ fn colour((colour, name): (usize, String)) -> (String, String) {
 fn list(points: &[String]) -> String {
     let items: String = points.iter().map(|point| format!("<li>{}</li>", escaped(point))).collect();
     format!("<ul>{items}</ul>")
+}
+
+/// A diagram of ranks, with what it shows below.
+fn diagram(ranking: &Ranking) -> Option<String> {
+    Some(format!("<div class=\"scroll\" tabindex=\"0\">{}</div>{}", ranking.svg()?, soft(&escaped(Ranking::NOTE))))
 }
 
 /// A remark below a table or a plot.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{card, colour, legend, list, soft, table};
+use super::{card, colour, diagram, legend, list, table};
 use crate::MARK;
 use crate::cell::Cell;
 use crate::escape::html as escaped;
@@ -63,7 +63,7 @@ impl Page {
 
     /// Plots side by side, each with what its colours mean; those that would be empty are left out.
     pub fn charts(&mut self, charts: &[(&Chart, &[String])]) {
-        self.text.push_str("<div class=\"grid\">\n");
+        self.text.push_str("<div class=\"grid pairs\">\n");
         for (chart, names) in charts {
             let colours = legend(names.iter().cloned().enumerate().map(colour));
             card(&mut self.text, &chart.title, chart.svg().map(|svg| svg + &colours), "");
@@ -73,9 +73,9 @@ impl Page {
 
     /// A critical-difference diagram in a box of its own, with what it shows below; nothing where it would be empty.
     pub fn ranking(&mut self, title: &str, ranking: &Ranking) {
-        if let Some(svg) = ranking.svg() {
+        if let Some(diagram) = diagram(ranking) {
             self.text.push_str("<div class=\"grid\">\n");
-            card(&mut self.text, title, Some(svg + &soft(&escaped(Ranking::NOTE))), " wide");
+            card(&mut self.text, title, Some(diagram), " wide");
             self.text.push_str("</div>\n");
         }
     }

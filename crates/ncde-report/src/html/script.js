@@ -1,4 +1,4 @@
-// Sorts a table by the column whose title is pressed, picks rows of a leaderboard by data and model, and says where a table is wider
+// Sorts a table by the column whose title is pressed, picks rows of a leaderboard by data and model, and says what is wider
 // than its box. Everything is shown without this, too.
 'use strict';
 const all = (selector, among = document) => [...among.querySelectorAll(selector)];
@@ -57,7 +57,7 @@ const sideways = () => all('.scroll').forEach((box) => {
   const before = box.previousElementSibling, isWider = box.scrollWidth > box.clientWidth + 1;
   if (before && before.matches('.sideways')) before.hidden = !isWider;
   else if (isWider) {
-    const hint = added(box.parentElement, 'p', 'Wider than the page: scroll the table sideways.');
+    const hint = added(box.parentElement, 'p', 'Wider than the page: scroll sideways.');
     hint.className = 'sideways';
     box.before(hint);
   }
