@@ -5,8 +5,9 @@
 
 use crate::RunRecord;
 use crate::format::{MISSING, count, duration, is_share, metric, number};
-use crate::metrics::{Interval, Spread, higher_is_better, spread};
+use crate::metrics::{Interval, Spread, spread};
 use crate::record::StopReason;
+use crate::summary::cost;
 
 /// The runs on the same data, judged by the same metric.
 pub(crate) struct Board<'a> {
@@ -110,8 +111,7 @@ impl<'a> Board<'a> {
 
     /// The entries, the best first.
     pub(crate) fn ranked(&self) -> Vec<&Entry<'a>> {
-        let sign = if higher_is_better(self.metric) { -1.0 } else { 1.0 };
-        let cost = |entry: &Entry<'_>| entry.score.map_or(f64::INFINITY, |score| sign * score.mean);
+        let cost = |entry: &Entry<'_>| entry.score.map_or(f64::INFINITY, |score| cost(self.metric, score.mean));
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
         entries
@@ -173,9 +173,8 @@ fn judge(board: &mut Board<'_>) {
 
 /// Which of the points `[time, metric]` no other beats.
 fn frontier(points: &[Option<[f64; 2]>], metric: &str) -> Vec<bool> {
-    let sign = if higher_is_better(metric) { 1.0 } else { -1.0 };
     let beats = |[time, score]: [f64; 2], [other_time, other_score]: [f64; 2]| {
-        let gain = sign * (score - other_score);
+        let gain = cost(metric, other_score) - cost(metric, score);
         time <= other_time && gain >= 0.0 && (time < other_time || gain > 0.0)
     };
     let beaten = |point: [f64; 2]| points.iter().flatten().any(|other| beats(*other, point));

@@ -66,19 +66,30 @@ impl RunRecord {
         self.baselines.iter().map(baseline).chain(forecasts.iter().map(naive)).collect()
     }
 
+    /// The best of what needs no model, with its value of the metric to show first.
+    fn best_rival<'a>(rivals: &'a [Rival<'a>], name: &str) -> Option<(f64, &'a Rival<'a>)> {
+        let scored = rivals.iter().filter_map(|rival| Some(((rival.value)(name)?, rival)));
+        scored.filter(|(value, _)| value.is_finite()).min_by(|a, b| cost(name, a.0).total_cmp(&cost(name, b.0)))
+    }
+
     /// Whether the model is better than all that need no model, by the metric to show first, and that in a sentence; `None` where there are none.
     pub(crate) fn verdict(&self) -> Option<(bool, String)> {
         let (_, metrics) = self.outcome()?;
         let (name, value) = self.headline(metrics);
         let rivals = self.rivals(metrics);
-        let cost = |value: f64| if higher_is_better(name) { -value } else { value };
-        let scored = rivals.iter().filter_map(|rival| Some(((rival.value)(name)?, rival)));
-        let (best, rival) = scored.filter(|(value, _)| value.is_finite()).min_by(|a, b| cost(a.0).total_cmp(&cost(b.0)))?;
-        let is_better = cost(value) < cost(best);
+        let (best, rival) = Self::best_rival(&rivals, name)?;
+        let is_better = cost(name, value) < cost(name, best);
         let words = if is_better { "Better than" } else { "No better than" };
         let all = if is_better && rivals.len() > 1 { format!(", the best of {}", rivals.len()) } else { String::new() };
         let [ours, theirs] = [value, best].map(|value| metric(name, value));
         Some((is_better, format!("{words} {}{all}: {} {ours} against {theirs}.", rival.words, metric_name(name))))
+    }
+
+    /// What a model should beat by a metric: its value and its name, as in a table.
+    pub(crate) fn to_beat(&self, name: &str) -> Option<String> {
+        let rivals = self.rivals(self.outcome()?.1);
+        let (value, rival) = Self::best_rival(&rivals, name)?;
+        Some(format!("{} {}", metric(name, value), rival.name))
     }
 
     /// A row for each metric, the one to show first on top: its name, its value, and that of each rival.
@@ -155,8 +166,7 @@ impl RunRecord {
             }
             for rival in self.rivals(metrics) {
                 let Some(other) = (rival.value)(name) else { continue };
-                let beaten = if higher_is_better(name) { value > other } else { value < other };
-                let verdict = if beaten { "" } else { "the model is no better" };
+                let verdict = if cost(name, value) < cost(name, other) { "" } else { "the model is no better" };
                 let note = [rival.note, verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
                 keys.push(Key { label: rival.name.into(), value: metric(name, other), note });
             }
@@ -263,6 +273,11 @@ impl RunRecord {
         facts.extend([("seed", self.seed.to_string()), ("started", self.started.clone()), ("ncde", self.version.clone())]);
         facts
     }
+}
+
+/// Less of it is better.
+pub(crate) fn cost(metric: &str, value: f64) -> f64 {
+    if higher_is_better(metric) { -value } else { value }
 }
 
 /// What is said below a leaderboard.

@@ -29,7 +29,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("forecaster", html(&[forecaster(3.0)])),
         ("bad forecaster", html(&[forecaster(30.0)])),
         ("rare class", html(&[rare_class()])),
-        ("several", html(&several())),
+        ("several", html(&several().into_iter().enumerate().map(placed).collect::<Vec<_>>())),
         ("13 classes", html(&[many_classes(13)])),
         ("20 classes", html(&[many_classes(20)])),
         ("60 classes", html(&[many_classes(60)])),
@@ -41,6 +41,11 @@ fn pages() -> Vec<(&'static str, String)> {
         ("experiment", experiment()),
         ("crowd", html(&crowd)),
     ]
+}
+
+/// A run that was read from a directory.
+fn placed((place, run): (usize, RunRecord)) -> RunRecord {
+    RunRecord { directory: format!("experiments/motions/run-{place}"), ..run }
 }
 
 /// A page of tables and plots of others: an odd number of plots, one alone, and a diagram of ranks.
@@ -164,10 +169,16 @@ fn what_is_solved_for_has_no_time_of_a_step_and_no_curve() {
     let mut solved = stepped("closed form");
     (solved.stopped, solved.best) = (StopReason::Solved, None);
     solved.history.clear();
-    let page = html(&[solved, stepped("H = 8")]);
+    let page = html(&[solved.clone(), stepped("H = 8")]);
     assert!(page.contains("Training of all runs") && !page.contains("against time"));
     let legend = page.split("<ul class=\"legend\">").find(|part| part.contains("H = 8</li>")).unwrap();
     assert!(!legend[..legend.find("</ul>").unwrap()].contains("closed form"), "{legend}");
+    // What has nothing to show has no heading, and no column where it says how long a step takes.
+    let page = html(&[solved.clone(), solved.clone()].map(|run| RunRecord { baselines: Vec::new(), ..run }));
+    assert!(page.contains("Runs by seed") && !page.contains("time a step") && !page.contains("best baseline"));
+    let mut other = solved.clone();
+    other.data.name = "others".into();
+    assert!(!html(&[solved.clone(), other]).contains("<h2>others</h2>"));
 }
 
 #[test]
@@ -203,9 +214,11 @@ fn a_class_with_a_threshold_has_its_curve() {
         [score.recall, score.precision].map(|share| format!("{:.1} %", 100.0 * share.unwrap()))
     };
     let [recall, precision] = ours(&rare_class());
-    for words in
-        [">0.31</text>", &format!("threshold 0.31: recall {recall}, precision {precision}"), "bearing fault, at each threshold"]
-    {
+    for words in [
+        "<title>threshold 0.31</title>",
+        &format!("threshold 0.31: recall {recall}, precision {precision}"),
+        "bearing fault, at each threshold",
+    ] {
         assert!(card.contains(words), "{words}: {card}");
     }
     assert!(!html(&[classifier(Made::default())]).contains("Precision and recall"));

@@ -21,21 +21,22 @@ pub(super) fn leaderboard(page: &mut String, boards: &[Board<'_>]) {
 
 pub(super) fn board(page: &mut String, board: &Board<'_>) {
     let name = metric_name(board.metric);
-    let _ = writeln!(page, "<h2>{}</h2>", escaped(board.data));
-    page.push_str("<div class=\"grid\">\n");
+    let mut cards = String::new();
     let bars = "Bars are 95 % intervals of means over seeds.";
     let names = [("dot f0".into(), "a row of the leaderboard, by its letter".into())];
     let frontier = [("guide".into(), "the frontier: no other is as fast and as good".into())];
     let key = legend(names.into_iter().chain(frontier));
     let trade = plot::metric_against_time(board).map(|svg| svg + &key + &soft(bars));
-    card(page, &format!("{} against time", capital(&name)), trade, "");
+    card(&mut cards, &format!("{} against time", capital(&name)), trade, "");
     let mut best = board.ranked();
     best.truncate(plot::COLOURS);
     best.sort_by_key(|entry| entry.runs[0].0);
     let title = if best.len() < board.entries.len() { "Training of the best" } else { "Training of all runs" };
-    card(page, title, curves(&best), "");
-    card(page, "Runs by seed", tables::runs_by_seed(board).map(shared), " wide");
-    page.push_str("</div>\n");
+    card(&mut cards, title, curves(&best), "");
+    card(&mut cards, "Runs by seed", tables::runs_by_seed(board).map(shared), " wide");
+    if !cards.is_empty() {
+        let _ = writeln!(page, "<h2>{}</h2>\n<div class=\"grid\">\n{cards}</div>", escaped(board.data));
+    }
 }
 
 pub(super) fn over(page: &mut String, across: &Across<'_>) {

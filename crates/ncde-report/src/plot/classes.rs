@@ -68,7 +68,7 @@ pub(crate) fn found(run: &RunRecord) -> Option<Found> {
     ];
     layers.extend(chosen.map(|[at, recall, precision]| {
         let tip = format!("threshold {}", number(at));
-        Layer::Mark { at: [recall, precision], name: number(at), tip, colour: 1 }
+        Layer::Mark { at: [recall, precision], name: String::new(), tip, colour: 1 }
     }));
     let (x, y) = ("recall: share of its cases that is found", "precision: share that is right");
     // One point is no curve.

@@ -99,9 +99,12 @@ pub(crate) fn leaderboard(boards: &[Board<'_>]) -> Table {
             score,
             interval,
             board.verdict(entry).into(),
+            entry.first().to_beat(board.metric).unwrap_or_default(),
             count(entry.runs.len()),
             count(entry.first().model.parameters),
-            duration(entry.seconds),
+            // What is solved for takes no steps.
+            if entry.seconds.is_finite() { duration(entry.seconds) } else { String::new() },
+            duration(entry.runs.iter().map(|(_, run)| run.seconds).sum::<f64>() / entry.runs.len() as f64),
             shown(entry.frontier, "yes"),
         ]
     };
@@ -114,9 +117,11 @@ pub(crate) fn leaderboard(boards: &[Board<'_>]) -> Table {
         (if has_metrics { "score" } else { &metric_name(metric) }, Number),
         ("95 % interval", Number),
         ("beside the best", Text),
+        ("best baseline", Name),
         ("runs", Number),
         ("parameters", Number),
         ("time a step", Number),
+        ("time", Number),
         ("on the frontier", Text),
     ];
     Table::new(columns, boards.iter().flat_map(|board| board.ranked().into_iter().map(|entry| row(board, entry))))
