@@ -54,7 +54,7 @@ impl RunRecord {
             name: &baseline.name,
             note: &baseline.note,
             words: format!("the baseline `{}`", baseline.name),
-            value: Box::new(|name| baseline.metrics.get(name)),
+            value: Box::new(|name| value(&baseline.metrics, name)),
         };
         let naive = |naive: &'a Naive| Rival {
             name: &naive.name,
@@ -75,14 +75,17 @@ impl RunRecord {
     /// Whether the model is better than all that need no model, by the metric to show first, and that in a sentence; `None` where there are none.
     pub(crate) fn verdict(&self) -> Option<(bool, String)> {
         let (_, metrics) = self.outcome()?;
-        let (name, value) = self.headline(metrics);
         let rivals = self.rivals(metrics);
+        // An accuracy that was not asked for hardly counts a rare class.
+        let rarest = value(metrics, RARE).filter(|_| self.metric.is_empty()).map(|value| (RARE, value));
+        let (name, ours) = rarest.unwrap_or_else(|| self.headline(metrics));
         let (best, rival) = Self::best_rival(&rivals, name)?;
-        let is_better = cost(name, value) < cost(name, best);
+        let is_better = cost(name, ours) < cost(name, best);
         let words = if is_better { "Better than" } else { "No better than" };
         let all = if is_better && rivals.len() > 1 { format!(", the best of {}", rivals.len()) } else { String::new() };
-        let [ours, theirs] = [value, best].map(|value| metric(name, value));
-        Some((is_better, format!("{words} {}{all}: {} {ours} against {theirs}.", rival.words, metric_name(name))))
+        let [ours, theirs] = [ours, best].map(|value| metric(name, value));
+        let class = rare(metrics).filter(|_| name == RARE).map_or(String::new(), |class| format!(" of `{}`", self.class(class)));
+        Some((is_better, format!("{words} {}{all}: {}{class} {ours} against {theirs}.", rival.words, metric_name(name))))
     }
 
     /// What a model should beat by a metric: its value and its name, as in a table.
@@ -272,6 +275,21 @@ impl RunRecord {
         }
         facts.extend([("seed", self.seed.to_string()), ("started", self.started.clone()), ("ncde", self.version.clone())]);
         facts
+    }
+}
+
+/// The name of the average precision of the class that is rare, where one is.
+const RARE: &str = "average_precision";
+
+fn rare(metrics: &Metrics) -> Option<usize> {
+    if let Metrics::Classification(metrics) = metrics { metrics.rarest().map(|(class, _)| class) } else { None }
+}
+
+/// A metric by its name, also that of a rare class.
+fn value(metrics: &Metrics, name: &str) -> Option<f64> {
+    match metrics {
+        Metrics::Classification(own) if name == RARE => own.average_precision.get(rare(metrics)?).copied().flatten(),
+        _ => metrics.get(name),
     }
 }
 

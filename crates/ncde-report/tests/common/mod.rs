@@ -249,7 +249,7 @@ pub(crate) fn rare_class() -> RunRecord {
         .map(|side| run.predictions.iter().map(|case| of(&side(case))).collect::<Vec<_>>());
     run.test = Some(Metrics::Classification(Classification::decided(&rows, 2, &decided, &truth)));
     run.baselines.truncate(1);
-    run.baselines[0].metrics = Metrics::Classification(Classification::decided(&rows, 2, &vec![0; truth.len()], &truth));
+    run.baselines[0].metrics = Metrics::Classification(Classification::of(&[0.9, 0.1].repeat(truth.len()), 2, &truth));
     run
 }
 
