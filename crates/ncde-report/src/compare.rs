@@ -57,9 +57,13 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Where its runs lie.
+    /// Where its first run lies, and how many others there are; the table of runs has them all.
     pub(crate) fn directories(&self) -> String {
-        self.runs.iter().map(|(_, run)| run.directory.as_str()).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ")
+        match (self.first().directory.as_str(), self.runs.len() - 1) {
+            ("", _) => String::new(),
+            (first, 0) => first.into(),
+            (first, more) => format!("{first} and {} more", count(more)),
+        }
     }
 
     /// The 95 % interval of its score, by the spread of several runs, or by the cases of one.

@@ -182,6 +182,16 @@ fn what_is_solved_for_has_no_time_of_a_step_and_no_curve() {
 }
 
 #[test]
+fn a_leaderboard_says_where_runs_lie() {
+    let page = html(&several().into_iter().enumerate().map(placed).collect::<Vec<_>>());
+    let board = page.split("Leaderboard").nth(1).unwrap().split("</figure>").next().unwrap();
+    for words in [">experiments/motions/run-0 and 4 more<", ">experiments/motions/run-12<"] {
+        assert!(board.contains(words), "{words}: {board}");
+    }
+    assert!(page.contains(">experiments/motions/run-4<"));
+}
+
+#[test]
 fn the_columns_of_the_file_are_on_the_page() {
     let mut run = classifier(Made::default());
     assert!(!html(&[run.clone()]).contains("Columns of the file"));

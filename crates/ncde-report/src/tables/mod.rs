@@ -94,7 +94,6 @@ pub(crate) fn leaderboard(boards: &[Board<'_>]) -> Table {
             shown(has_data, board.data),
             entry.letter.clone(),
             entry.name(),
-            entry.directories(),
             shown(has_metrics, &metric_name(board.metric)),
             score,
             interval,
@@ -106,13 +105,13 @@ pub(crate) fn leaderboard(boards: &[Board<'_>]) -> Table {
             if entry.seconds.is_finite() { duration(entry.seconds) } else { String::new() },
             duration(entry.runs.iter().map(|(_, run)| run.seconds).sum::<f64>() / entry.runs.len() as f64),
             shown(entry.frontier, "yes"),
+            entry.directories(),
         ]
     };
     let columns = [
         ("data", Name),
         ("", Text),
         ("model", Name),
-        ("directory", Name),
         ("metric", Text),
         (if has_metrics { "score" } else { &metric_name(metric) }, Number),
         ("95 % interval", Number),
@@ -123,6 +122,7 @@ pub(crate) fn leaderboard(boards: &[Board<'_>]) -> Table {
         ("time a step", Number),
         ("time", Number),
         ("on the frontier", Text),
+        ("directory", Name),
     ];
     Table::new(columns, boards.iter().flat_map(|board| board.ranked().into_iter().map(|entry| row(board, entry))))
 }
