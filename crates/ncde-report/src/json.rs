@@ -48,8 +48,9 @@ pub fn json(records: &[RunRecord]) -> String {
     let mut compared = Vec::new();
     if records.len() > 1 {
         compared.push(Section::new("Leaderboard", tables::leaderboard(&boards), ""));
-        let title = |across: &str| format!("All data sets: {across}");
-        compared.extend(across(&boards).iter().map(|own| Section::new(title(own.metric), tables::over_data_sets(own), "")));
+        let title = |metric: &str| format!("All data sets: {metric}");
+        compared
+            .extend(across(&boards).iter().map(|models| Section::new(title(models.metric), tables::over_data_sets(models), "")));
         let by_seed = boards.iter().filter_map(|board| Some((board.data, tables::runs_by_seed(board)?)));
         compared.extend(by_seed.map(|(data, table)| Section::new(format!("{data}: runs by seed"), table, "")));
     }

@@ -22,7 +22,7 @@ pub(crate) struct Key {
 type Value<'a> = Box<dyn Fn(&str) -> Option<f64> + 'a>;
 
 /// Something that needs no model, and how good it is.
-pub(crate) struct Rival<'a> {
+pub(crate) struct Reference<'a> {
     pub(crate) name: &'a str,
     note: &'a str,
     /// What it is called in a sentence.
@@ -49,14 +49,14 @@ impl RunRecord {
     }
 
     /// What the model is judged beside: baselines, and naive forecasts.
-    pub(crate) fn rivals<'a>(&'a self, metrics: &'a Metrics) -> Vec<Rival<'a>> {
-        let baseline = |baseline: &'a Baseline| Rival {
+    pub(crate) fn references<'a>(&'a self, metrics: &'a Metrics) -> Vec<Reference<'a>> {
+        let baseline = |baseline: &'a Baseline| Reference {
             name: &baseline.name,
             note: &baseline.note,
             words: format!("the baseline `{}`", baseline.name),
             value: Box::new(|name| value(&baseline.metrics, name)),
         };
-        let naive = |naive: &'a Naive| Rival {
+        let naive = |naive: &'a Naive| Reference {
             name: &naive.name,
             note: "naive forecast",
             words: format!("the {} naive forecast", naive.name),
@@ -67,45 +67,45 @@ impl RunRecord {
     }
 
     /// The best of what needs no model, with its value of the metric to show first.
-    fn best_rival<'a>(rivals: &'a [Rival<'a>], name: &str) -> Option<(f64, &'a Rival<'a>)> {
-        let scored = rivals.iter().filter_map(|rival| Some(((rival.value)(name)?, rival)));
+    fn best_reference<'a>(references: &'a [Reference<'a>], name: &str) -> Option<(f64, &'a Reference<'a>)> {
+        let scored = references.iter().filter_map(|reference| Some(((reference.value)(name)?, reference)));
         scored.filter(|(value, _)| value.is_finite()).min_by(|a, b| cost(name, a.0).total_cmp(&cost(name, b.0)))
     }
 
     /// Whether the model is better than all that need no model, by the metric to show first, and that in a sentence; `None` where there are none.
     pub(crate) fn verdict(&self) -> Option<(bool, String)> {
         let (_, metrics) = self.outcome()?;
-        let rivals = self.rivals(metrics);
+        let references = self.references(metrics);
         // An accuracy that was not asked for hardly counts a rare class.
         let rarest = value(metrics, RARE).filter(|_| self.metric.is_empty()).map(|value| (RARE, value));
         let (name, ours) = rarest.unwrap_or_else(|| self.headline(metrics));
-        let (best, rival) = Self::best_rival(&rivals, name)?;
+        let (best, reference) = Self::best_reference(&references, name)?;
         let is_better = cost(name, ours) < cost(name, best);
         let words = if is_better { "Better than" } else { "No better than" };
-        let all = if is_better && rivals.len() > 1 { format!(", the best of {}", rivals.len()) } else { String::new() };
+        let all = if is_better && references.len() > 1 { format!(", the best of {}", references.len()) } else { String::new() };
         let [ours, theirs] = [ours, best].map(|value| metric(name, value));
         let class = rare(metrics).filter(|_| name == RARE).map_or(String::new(), |class| format!(" of `{}`", self.class(class)));
-        Some((is_better, format!("{words} {}{all}: {}{class} {ours} against {theirs}.", rival.words, metric_name(name))))
+        Some((is_better, format!("{words} {}{all}: {}{class} {ours} against {theirs}.", reference.words, metric_name(name))))
     }
 
     /// What a model should beat by a metric: its value and its name, as in a table.
-    pub(crate) fn to_beat(&self, name: &str) -> Option<String> {
-        let rivals = self.rivals(self.outcome()?.1);
-        let (value, rival) = Self::best_rival(&rivals, name)?;
-        Some(format!("{} {}", metric(name, value), rival.name))
+    pub(crate) fn best_baseline(&self, name: &str) -> Option<String> {
+        let references = self.references(self.outcome()?.1);
+        let (value, reference) = Self::best_reference(&references, name)?;
+        Some(format!("{} {}", metric(name, value), reference.name))
     }
 
-    /// A row for each metric, the one to show first on top: its name, its value, and that of each rival.
+    /// A row for each metric, the one to show first on top: its name, its value, and that of each reference.
     pub(crate) fn scores(&self, metrics: &Metrics) -> Vec<Vec<String>> {
         let first = self.headline(metrics).0;
         let others = metrics.names().into_iter().filter(|name| *name != first);
         let shown = |name: &str, value: Option<f64>| value.map_or(MISSING.into(), |value| metric(name, value));
-        let rivals = self.rivals(metrics);
+        let references = self.references(metrics);
         std::iter::once(first)
             .chain(others)
             .filter(|name| metrics.get(name).is_some())
             .map(|name| {
-                let theirs = rivals.iter().map(|rival| shown(name, (rival.value)(name)));
+                let theirs = references.iter().map(|reference| shown(name, (reference.value)(name)));
                 [metric_name(name).into_owned(), shown(name, metrics.get(name))].into_iter().chain(theirs).collect()
             })
             .collect()
@@ -167,11 +167,11 @@ impl RunRecord {
                 let first = if self.metric.is_empty() { 0 } else { 1 };
                 keys.splice(first..first, rare);
             }
-            for rival in self.rivals(metrics) {
-                let Some(other) = (rival.value)(name) else { continue };
+            for reference in self.references(metrics) {
+                let Some(other) = (reference.value)(name) else { continue };
                 let verdict = if cost(name, value) < cost(name, other) { "" } else { "the model is no better" };
-                let note = [rival.note, verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
-                keys.push(Key { label: rival.name.into(), value: metric(name, other), note });
+                let note = [reference.note, verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+                keys.push(Key { label: reference.name.into(), value: metric(name, other), note });
             }
         }
         if let Some(best) = &self.best {
@@ -288,7 +288,7 @@ fn rare(metrics: &Metrics) -> Option<usize> {
 /// A metric by its name, also that of a rare class.
 fn value(metrics: &Metrics, name: &str) -> Option<f64> {
     match metrics {
-        Metrics::Classification(own) if name == RARE => own.average_precision.get(rare(metrics)?).copied().flatten(),
+        Metrics::Classification(classes) if name == RARE => classes.average_precision.get(rare(metrics)?).copied().flatten(),
         _ => metrics.get(name),
     }
 }

@@ -155,6 +155,8 @@ fn a_page_shows_what_it_should() {
 #[test]
 fn pages_are_written_for_a_browser() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
+    // None of an earlier version stays.
+    let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     for (name, page) in pages() {
         fs::write(folder.join(name.replace(' ', "-") + ".html"), page).unwrap();

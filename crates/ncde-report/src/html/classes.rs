@@ -7,7 +7,7 @@ use crate::{RunRecord, plot};
 
 pub(super) fn cards(page: &mut String, run: &RunRecord, metrics: &Classification) {
     card(page, "Telling each class from the others", receiver(run), "");
-    card(page, "Precision and recall", found(run, metrics), "");
+    card(page, "Precision and recall", precision_recall(run, metrics), "");
     card(page, "Are probabilities right?", calibration(run), "");
 }
 
@@ -27,8 +27,8 @@ fn receiver(run: &RunRecord) -> Option<String> {
     Some(svg + &legend(curves.into_iter().map(|(at, class)| colour((at, name(class)))).chain([chance])))
 }
 
-fn found(run: &RunRecord, metrics: &Classification) -> Option<String> {
-    let plot::Found { class, svg, chosen } = plot::found(run)?;
+fn precision_recall(run: &RunRecord, metrics: &Classification) -> Option<String> {
+    let plot::PrecisionRecall { class, svg, chosen } = plot::precision_recall(run)?;
     let average = metrics.average_precision.get(class).copied().flatten();
     let average = average.map_or(String::new(), |average| format!(" (average precision {})", percent(average)));
     let mut names = vec![("f0".into(), format!("{}, at each threshold{average}", run.class(class)))];

@@ -2,7 +2,7 @@
 
 use super::chart::{COLOURS, Chart, Layer};
 use crate::format::number;
-use crate::metrics::{Bin, calibration, precision_recall, roc};
+use crate::metrics::{self, Bin, calibration, roc};
 use crate::record::{Outcome, RunRecord};
 
 /// The most bins of a calibration.
@@ -37,7 +37,7 @@ pub(crate) fn receiver(run: &RunRecord) -> Option<(String, Vec<(usize, usize)>)>
 }
 
 /// How well one of two classes is found, as thresholds have it.
-pub(crate) struct Found {
+pub(crate) struct PrecisionRecall {
     pub(crate) class: usize,
     pub(crate) svg: String,
     /// `[threshold, recall, precision]` of the threshold that the run has.
@@ -45,7 +45,7 @@ pub(crate) struct Found {
 }
 
 /// Precision against recall for the class with a threshold, else the rarer of two.
-pub(crate) fn found(run: &RunRecord) -> Option<Found> {
+pub(crate) fn precision_recall(run: &RunRecord) -> Option<PrecisionRecall> {
     let cases = cases(run);
     if run.data.classes.len() != 2 {
         return None;
@@ -53,7 +53,7 @@ pub(crate) fn found(run: &RunRecord) -> Option<Found> {
     let of = |class: usize| cases.iter().filter(|(_, truth)| *truth == class).count();
     let named = run.threshold.as_ref().and_then(|threshold| run.data.classes.iter().position(|name| *name == threshold.class));
     let class = named.unwrap_or(usize::from(of(1) <= of(0)));
-    let curve = precision_recall(&cases.iter().map(|(row, truth)| (row[class], *truth == class)).collect::<Vec<_>>());
+    let curve = metrics::precision_recall(&cases.iter().map(|(row, truth)| (row[class], *truth == class)).collect::<Vec<_>>());
     let at = run.threshold.as_ref().map_or(0.5, |threshold| threshold.at);
     let chosen =
         curve.iter().copied().take_while(|[score, ..]| *score >= at).last().map(|[_, recall, precision]| [at, recall, precision]);
@@ -73,7 +73,7 @@ pub(crate) fn found(run: &RunRecord) -> Option<Found> {
     let (x, y) = ("recall: share of its cases that is found", "precision: share that is right");
     // One point is no curve.
     let svg = Chart::linear("precision against recall", x, y, layers).svg().filter(|_| curve.len() > 1)?;
-    Some(Found { class, svg, chosen })
+    Some(PrecisionRecall { class, svg, chosen })
 }
 
 /// The share of right predictions against their probability, with the line where both are equal.

@@ -11,7 +11,7 @@ mod scatter;
 
 pub(crate) use chart::COLOURS;
 pub use chart::{Axis, Chart, Layer};
-pub(crate) use classes::{Found, calibrated, cases, found, receiver};
+pub(crate) use classes::{PrecisionRecall, calibrated, cases, precision_recall, receiver};
 pub(crate) use curves::{losses, metric, metrics};
 pub(crate) use forecast::forecast;
 pub use ranking::Ranking;

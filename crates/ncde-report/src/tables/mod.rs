@@ -51,21 +51,21 @@ impl Section {
     }
 }
 
+fn shown<T>(cells: Vec<T>, is_shown: &[bool]) -> Vec<T> {
+    cells.into_iter().zip(is_shown).filter_map(|(cell, is_shown)| is_shown.then_some(cell)).collect()
+}
+
 impl Table {
     /// Columns with nothing in them are left out.
     pub(crate) fn new<'a>(
         columns: impl IntoIterator<Item = (&'a str, Column)>,
         rows: impl IntoIterator<Item = Vec<String>>,
     ) -> Self {
-        let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
+        let rows: Vec<Vec<String>> = rows.into_iter().collect();
+        let columns: Vec<_> = columns.into_iter().map(|(title, column)| (title.to_owned(), column)).collect();
         let has_words = |at: usize| rows.is_empty() || rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
-        let columns: Vec<_> =
-            columns.into_iter().enumerate().map(|(at, (title, column))| (has_words(at), (title.to_owned(), column))).collect();
-        for row in &mut rows {
-            let mut kept = columns.iter().map(|(kept, _)| *kept);
-            row.retain(|_| kept.next().unwrap_or(false));
-        }
-        Self { columns: columns.into_iter().filter_map(|(kept, column)| kept.then_some(column)).collect(), rows }
+        let is_shown: Vec<bool> = (0..columns.len()).map(has_words).collect();
+        Self { columns: shown(columns, &is_shown), rows: rows.into_iter().map(|row| shown(row, &is_shown)).collect() }
     }
 
     /// A first column, then numbers under these titles.
@@ -87,24 +87,24 @@ pub(crate) fn over_data_sets(across: &Across<'_>) -> Table {
 pub(crate) fn leaderboard(boards: &[Board<'_>]) -> Table {
     let metric = boards.first().map_or("", |board| board.metric);
     let [has_data, has_metrics] = [boards.len() > 1, boards.iter().any(|board| board.metric != metric)];
-    let shown = |is_shown: bool, text: &str| if is_shown { text.to_owned() } else { String::new() };
+    let text = |is_shown: bool, text: &str| if is_shown { text.to_owned() } else { String::new() };
     let row = |board: &Board<'_>, entry: &Entry<'_>| {
         let [score, interval] = entry.score_text(board.metric);
         vec![
-            shown(has_data, board.data),
+            text(has_data, board.data),
             entry.letter.clone(),
             entry.name(),
-            shown(has_metrics, &metric_name(board.metric)),
+            text(has_metrics, &metric_name(board.metric)),
             score,
             interval,
             board.verdict(entry).into(),
-            entry.first().to_beat(board.metric).unwrap_or_default(),
+            entry.first().best_baseline(board.metric).unwrap_or_default(),
             count(entry.runs.len()),
             count(entry.first().model.parameters),
             // What is solved for takes no steps.
             if entry.seconds.is_finite() { duration(entry.seconds) } else { String::new() },
             duration(entry.runs.iter().map(|(_, run)| run.seconds).sum::<f64>() / entry.runs.len() as f64),
-            shown(entry.frontier, "yes"),
+            text(entry.frontier, "yes"),
             entry.directories(),
         ]
     };

@@ -68,8 +68,8 @@ pub(crate) fn described(run: &RunRecord) -> Vec<Section> {
 
 /// A row for each metric, with those of what needs no model.
 fn scores(run: &RunRecord, metrics: &Metrics) -> Table {
-    let rivals = run.rivals(metrics).into_iter().map(|rival| rival.name);
-    Table::of_numbers(("metric", Name), std::iter::once("model").chain(rivals), run.scores(metrics))
+    let references = run.references(metrics).into_iter().map(|reference| reference.name);
+    Table::of_numbers(("metric", Name), std::iter::once("model").chain(references), run.scores(metrics))
 }
 
 /// The most frequent errors.
