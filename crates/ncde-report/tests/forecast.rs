@@ -1,7 +1,7 @@
 //! Forecasts beside naive ones: by horizon and by channel, in a record and in every report.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
-use ncde_report::metrics::{Tally, clustered};
+use ncde_report::metrics::{Forecast, Tally, clustered};
 use ncde_report::{Glyphs, Metrics, html, markdown, terminal};
 
 use crate::common::{Made, forecaster, regressor};
@@ -90,4 +90,15 @@ fn series_that_are_forecast_badly_are_named_first() {
     let header = text.lines().find(|line| line.starts_with("| metric")).unwrap();
     let titles: Vec<&str> = header.split('|').map(str::trim).collect();
     assert_eq!(titles, ["", "metric", "model", "last value", "seasonal", "mean", ""], "{text}");
+}
+
+#[test]
+fn of_very_many_series_the_worst_are_held() {
+    let mut tally = Tally::new(&[1], &["x".to_owned()], &[1.0], None, &[]);
+    for series in 0..1000 {
+        tally.begin(&series.to_string());
+        tally.push([0, 0], 0.0, f64::from(series % 500), None, &[]);
+    }
+    let series = tally.finish(1000).unwrap().series;
+    assert_eq!((series.len(), series[0].errors[0].mae, series[39].errors[0].mae), (Forecast::MAX_SERIES, 499.0, 480.0));
 }

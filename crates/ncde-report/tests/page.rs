@@ -30,6 +30,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("bad forecaster", html(&[forecaster(30.0)])),
         ("rare class", html(&[rare_class()])),
         ("several", html(&several().into_iter().enumerate().map(placed).collect::<Vec<_>>())),
+        ("data sets", html(&crate::text::over_data_sets())),
         ("13 classes", html(&[many_classes(13)])),
         ("20 classes", html(&[many_classes(20)])),
         ("60 classes", html(&[many_classes(60)])),

@@ -194,7 +194,7 @@ fn a_curve_on_a_terminal_goes_where_the_values_go() {
 }
 
 /// Four models on three data sets, one of which has no run of the last.
-fn over_data_sets() -> Vec<RunRecord> {
+pub(crate) fn over_data_sets() -> Vec<RunRecord> {
     let mut runs = Vec::new();
     for (at, set) in ["motions", "hearts|beats", "words"].into_iter().enumerate() {
         for (model, skill) in [("slice", 3.5), ("ncde", 0.8), ("log-ncde", 2.0), ("nrde", 1.2)] {

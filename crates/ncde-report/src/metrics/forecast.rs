@@ -222,7 +222,17 @@ impl Tally {
             let of = |(at, sums): (usize, &Vec<Sums>)| Errors::over(self.scores(sums, at == 0 && self.level.is_some()).iter());
             let errors: Vec<Errors> = sums.iter().enumerate().map(of).collect();
             self.series.extend((errors[0].numbers > 0).then_some(SeriesScore { id, errors }));
+            // Of very many series only the worst are ever held.
+            if self.series.len() > 4 * Forecast::MAX_SERIES {
+                self.keep_worst();
+            }
         }
+    }
+
+    fn keep_worst(&mut self) {
+        let error = |series: &SeriesScore| series.errors[0].mase.unwrap_or(series.errors[0].mae);
+        self.series.sort_by(|a, b| error(b).total_cmp(&error(a)));
+        self.series.truncate(Forecast::MAX_SERIES);
     }
 
     fn scores(&self, sums: &[Sums], intervals: bool) -> Vec<Score> {
@@ -259,10 +269,9 @@ impl Tally {
     /// ```
     pub fn finish(mut self, cases: usize) -> Option<Forecast> {
         self.end();
-        let mut series = std::mem::take(&mut self.series);
-        let error = |series: &SeriesScore| series.errors[0].mase.unwrap_or(series.errors[0].mae);
-        series.sort_by(|a, b| error(b).total_cmp(&error(a)));
-        series.truncate(if series.len() > 1 { Forecast::MAX_SERIES } else { 0 });
+        self.keep_worst();
+        // A single one is the whole.
+        let series = if self.series.len() > 1 { std::mem::take(&mut self.series) } else { Vec::new() };
         let scores = self.scores(&self.model, self.level.is_some());
         let Errors { numbers, mse, mae, mase, r2, coverage } = Errors::over(scores.iter());
         if numbers == 0 {
