@@ -1,4 +1,4 @@
-//! Forecasts in tables: by horizon and by channel, beside the naive ones.
+//! Forecasts in tables: by horizon, channel and series, beside the naive ones.
 
 use crate::format::{MISSING, capital, number, percent};
 use crate::metrics::{Errors, Forecast};
@@ -19,7 +19,7 @@ pub(crate) fn certainty(metrics: &Forecast) -> String {
     parts.join("; ")
 }
 
-/// The tables with their titles: by horizon, and by channel where there are several.
+/// The tables with their titles: by horizon, and by channel and series where there are several.
 pub(crate) fn tables(metrics: &Forecast) -> Vec<(&'static str, Table)> {
     let scaled = metrics.mase.is_some();
     let shown = |value: Option<f64>| value.map_or(MISSING.into(), number);
@@ -31,7 +31,7 @@ pub(crate) fn tables(metrics: &Forecast) -> Vec<(&'static str, Table)> {
     columns.extend(metrics.naive.iter().map(|naive| naive.name.as_str()));
     columns.extend(["R\u{b2}", "MAE"]);
     columns.extend(metrics.level.map(|_| "covered"));
-    let row = |name: String, means: &[Errors]| -> Vec<String> {
+    let row = |(name, means): (String, &Vec<Errors>)| -> Vec<String> {
         let mut cells = vec![name];
         cells.extend(means.iter().map(error));
         let model = means.first();
@@ -40,18 +40,22 @@ pub(crate) fn tables(metrics: &Forecast) -> Vec<(&'static str, Table)> {
         cells.extend(metrics.level.map(|_| model.and_then(|errors| errors.coverage).map_or(MISSING.into(), percent)));
         cells
     };
-    let table = |first: &str, rows| Table::of_numbers((first, Column::Text), columns.iter().copied(), rows);
     let horizons = metrics.by_horizon();
     let rows = ROWS.min(horizons.len());
     let chosen = (0..rows).map(|i| &horizons[i * (horizons.len() - 1) / (rows - 1).max(1)]);
-    let rows = chosen.map(|(k, means)| row(k.to_string(), means)).collect();
-    let mut tables = vec![("By horizon", table("ahead", rows))];
     let channels = metrics.by_channel();
-    if channels.len() > 1 {
-        let rows = channels.iter().map(|(name, means)| row((*name).to_owned(), means)).collect();
-        tables.push(("By channel", table("channel", rows)));
-    }
-    tables
+    let several = if channels.len() > 1 { &channels[..] } else { &[] };
+    let parts: [(_, _, Vec<Vec<String>>); 3] = [
+        ("By horizon", "ahead", chosen.map(|(k, means)| row((k.to_string(), means))).collect()),
+        ("By channel", "channel", several.iter().map(|(name, means)| row(((*name).to_owned(), means))).collect()),
+        (
+            "By series, the furthest off first",
+            "series",
+            metrics.series.iter().take(ROWS).map(|series| row((series.id.clone(), &series.errors))).collect(),
+        ),
+    ];
+    let table = |first, rows| Table::of_numbers((first, Column::Name), columns.iter().copied(), rows);
+    parts.into_iter().filter(|(_, _, rows)| !rows.is_empty()).map(|(title, first, rows)| (title, table(first, rows))).collect()
 }
 
 /// What the columns mean.

@@ -3,10 +3,11 @@
 //!
 //! An entry is on the Pareto frontier if no other is both faster and at least as good, or as fast and better.
 
+use crate::RunRecord;
 use crate::format::{MISSING, count, duration, is_share, metric, number};
-use crate::metrics::{Interval, Spread, higher_is_better, spread, wilson};
+use crate::metrics::{Interval, Spread, spread};
 use crate::record::StopReason;
-use crate::{Metrics, RunRecord};
+use crate::summary::cost;
 
 /// The runs on the same data, judged by the same metric.
 pub(crate) struct Board<'a> {
@@ -56,18 +57,19 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Where its runs lie.
+    /// Where its first run lies, and how many others there are; the table of runs has them all.
     pub(crate) fn directories(&self) -> String {
-        self.runs.iter().map(|(_, run)| run.directory.as_str()).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ")
+        match (self.first().directory.as_str(), self.runs.len() - 1) {
+            ("", _) => String::new(),
+            (first, 0) => first.into(),
+            (first, more) => format!("{first} and {} more", count(more)),
+        }
     }
 
     /// The 95 % interval of its score, by the spread of several runs, or by the cases of one.
     fn interval(&self, name: &str) -> Option<Interval> {
         match self.runs.as_slice() {
-            [(_, run)] => match run.outcome()?.1 {
-                Metrics::Classification(metrics) if name == "accuracy" => wilson(metrics.correct(), metrics.cases as u64),
-                _ => None,
-            },
+            [(_, run)] => run.interval(name),
             _ => self.score.and_then(|score| Some(Interval { low: score.mean - score.half?, high: score.mean + score.half? })),
         }
     }
@@ -100,7 +102,7 @@ impl<'a> Entry<'a> {
 impl<'a> Board<'a> {
     /// How an entry stands to the best one: whether their intervals overlap; empty where that is not known.
     pub(crate) fn verdict(&self, entry: &Entry<'_>) -> &'static str {
-        let Some(best) = self.best(1).into_iter().next().filter(|_| self.entries.len() > 1) else { return "" };
+        let Some(best) = self.ranked().into_iter().next().filter(|_| self.entries.len() > 1) else { return "" };
         if best.letter == entry.letter {
             return "best";
         }
@@ -111,15 +113,12 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// The best entries by their score, at most so many, in the order of the board.
-    pub(crate) fn best(&self, most: usize) -> Vec<&Entry<'a>> {
-        let sign = if higher_is_better(self.metric) { -1.0 } else { 1.0 };
-        let cost = |entry: &Entry<'_>| entry.score.map_or(f64::INFINITY, |score| sign * score.mean);
-        let mut entries: Vec<_> = self.entries.iter().enumerate().collect();
-        entries.sort_by(|a, b| cost(a.1).total_cmp(&cost(b.1)));
-        entries.truncate(most);
-        entries.sort_by_key(|(place, _)| *place);
-        entries.into_iter().map(|(_, entry)| entry).collect()
+    /// The entries, the best first.
+    pub(crate) fn ranked(&self) -> Vec<&Entry<'a>> {
+        let cost = |entry: &Entry<'_>| entry.score.map_or(f64::INFINITY, |score| cost(self.metric, score.mean));
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        entries.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        entries
     }
 }
 
@@ -178,9 +177,8 @@ fn judge(board: &mut Board<'_>) {
 
 /// Which of the points `[time, metric]` no other beats.
 fn frontier(points: &[Option<[f64; 2]>], metric: &str) -> Vec<bool> {
-    let sign = if higher_is_better(metric) { 1.0 } else { -1.0 };
     let beats = |[time, score]: [f64; 2], [other_time, other_score]: [f64; 2]| {
-        let gain = sign * (score - other_score);
+        let gain = cost(metric, other_score) - cost(metric, score);
         time <= other_time && gain >= 0.0 && (time < other_time || gain > 0.0)
     };
     let beaten = |point: [f64; 2]| points.iter().flatten().any(|other| beats(*other, point));

@@ -109,7 +109,7 @@ pub(crate) fn metric_name(name: &str) -> Cow<'_, str> {
 
 /// Whether a metric is a share of cases, shown in percent.
 pub(crate) fn is_share(name: &str) -> bool {
-    matches!(name, "accuracy" | "balanced_accuracy" | "coverage")
+    matches!(name, "accuracy" | "balanced_accuracy" | "coverage" | "average_precision")
 }
 
 /// The value of a metric: a share in percent, anything else as a number.

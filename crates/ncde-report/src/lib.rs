@@ -1,7 +1,7 @@
-//! Metrics, run records, and the Markdown and HTML reports made of them.
+//! Metrics, run records, and the Markdown, HTML and JSON reports made of them.
 //!
 //! ```text
-//! predictions -> Metrics -> RunRecord -> markdown, html, terminal
+//! predictions -> Metrics -> RunRecord -> markdown, html, json, terminal
 //!                           run.json
 //! ```
 //!
@@ -24,9 +24,9 @@
 //! | [`record`] | the record of a run, and how it is read and written |
 //! | [`statistics`] | tests over several models and data sets |
 //! | `compare`, `across`, `summary`, `format` | what is said of one run and of several; numbers for people |
-//! | `tables`, `ahead` | tables that reports share; those of forecasts, beside naive ones |
+//! | `tables`, `ahead` | tables that reports share: of several runs, of one; those of forecasts, beside naive ones |
 //! | [`plot`] | axes and charts as SVG |
-//! | [`html`](html()), [`markdown`](markdown()), [`terminal`](terminal()) | the reports; `escape` keeps names of users harmless in them |
+//! | [`html`](html()), [`markdown`](markdown()), [`json`](json()), [`terminal`](terminal()) | the reports; `escape` keeps names of users harmless in them |
 //! | `cell`, `latex` | cells of tables that others make, as Markdown, LaTeX and HTML |
 
 mod across;
@@ -36,6 +36,7 @@ mod compare;
 mod escape;
 mod format;
 mod html;
+mod json;
 mod latex;
 mod markdown;
 pub mod metrics;
@@ -49,6 +50,7 @@ mod terminal;
 
 pub use cell::Cell;
 pub use html::{Page, html};
+pub use json::json;
 pub use latex::{latex_paragraph, latex_table};
 pub use markdown::{markdown, markdown_table};
 pub use metrics::{Classification, Metrics, Regression};
@@ -56,15 +58,18 @@ pub use record::{RecordError, RunRecord};
 pub use tables::Column;
 pub use terminal::{Glyphs, confusion_matrix, terminal, wrapped};
 
+/// What made a report.
+const GENERATOR: &str = "ncde";
+
 /// What every page and every Markdown file made here says of itself.
 const MARK: &str = "<meta name=\"generator\" content=\"ncde\">";
 
-/// Whether a text is a page or a Markdown file that was made here.
+/// Whether a text is a page, a Markdown file or JSON that was made here.
 ///
 /// ```
 /// assert!(ncde_report::is_report(&ncde_report::html(&[])) && ncde_report::is_report(&ncde_report::markdown(&[])));
 /// assert!(!ncde_report::is_report("# Notes\n"));
 /// ```
 pub fn is_report(text: &str) -> bool {
-    text.contains(MARK)
+    text.contains(MARK) || text.starts_with(&format!("{{\n  \"generator\": \"{GENERATOR}\""))
 }

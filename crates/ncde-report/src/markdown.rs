@@ -3,21 +3,13 @@
 use std::fmt::Write;
 
 use crate::across::{Across, across};
-use crate::ahead;
 use crate::cell::{Cell, cells};
-use crate::compare::{Board, boards};
+use crate::compare::boards;
 use crate::escape::{fenced, markdown as escaped};
-use crate::format::{MISSING, capital, count, duration, metric, metric_name, number, percent};
-use crate::metrics::{Classification, Forecast};
-use crate::record::Point;
-use crate::summary::certainty;
-use crate::tables::{self, Column, Table};
+use crate::format::metric_name;
+use crate::metrics::Classification;
+use crate::tables::{self, Column, Section, Table, WIDEST_MATRIX};
 use crate::{MARK, Metrics, RunRecord};
-
-/// The most rows of a table of the history.
-const ROWS: usize = 12;
-/// With more classes than these the matrix is wider than a page, and the most frequent errors are listed instead.
-pub(crate) const WIDEST_MATRIX: usize = 20;
 
 /// A report on runs, in Markdown.
 ///
@@ -34,11 +26,17 @@ pub fn markdown(records: &[RunRecord]) -> String {
         _ => {
             let _ = writeln!(text, "# {}\n", crate::summary::heading(records));
             let boards = boards(records);
+            text.push_str("## Leaderboard\n\n");
+            table(&mut text, &tables::leaderboard(&boards));
+            let _ = writeln!(text, "\n{}\n", crate::summary::LEADERBOARD);
             for across in across(&boards) {
                 over(&mut text, &across);
             }
             for board in &boards {
-                comparison(&mut text, board);
+                if let Some(runs) = tables::runs_by_seed(board) {
+                    let _ = writeln!(text, "## {}: runs by seed\n", escaped(board.data));
+                    table(&mut text, &runs);
+                }
             }
             for (place, record) in records.iter().enumerate() {
                 text.push('\n');
@@ -61,64 +59,41 @@ fn over(text: &mut String, across: &Across<'_>) {
     text.push('\n');
 }
 
-fn comparison(text: &mut String, board: &Board<'_>) {
-    let _ = writeln!(text, "## {}: {}\n", escaped(board.data), metric_name(board.metric));
-    table(text, &tables::entries(board, "on the frontier"));
-    text.push_str(
-        "\nRuns that differ by their seed only are one row: their mean, with its 95 % interval. \
-         Where intervals overlap, the difference may be chance. On the frontier: nothing else is as fast and as good.\n",
-    );
-    if let Some(runs) = tables::runs_by_seed(board) {
-        text.push('\n');
-        table(text, &runs);
-    }
-}
-
 fn run(text: &mut String, record: &RunRecord, level: usize, title: &str) {
     let (main, sub) = ("#".repeat(level), "#".repeat(level + 1));
     let _ = writeln!(text, "{main} {title}\n");
     for warning in &record.warnings {
         let _ = writeln!(text, "> **Warning:** {}\n", escaped(warning));
     }
+    if let Some((is_better, verdict)) = record.verdict() {
+        let mark = if is_better { "" } else { "**" };
+        let _ = writeln!(text, "{mark}{}{mark}\n", escaped(&verdict));
+    }
     let rows = record.keys().into_iter().map(|key| vec![key.label, key.value, key.note]);
     table(text, &Table::new([("", Column::Text); 3], rows));
-    if let Some((whose, metrics)) = record.outcome() {
-        let _ = writeln!(text, "\n{sub} Metrics on the {whose} cases\n");
-        table(text, &tables::scores(record, metrics));
-        let _ = writeln!(text, "\n{}.", capital(&certainty(metrics, record.headline(metrics).0)));
-        if let Metrics::Classification(metrics) = metrics {
-            let _ = writeln!(text, "\n{sub} Confusion\n");
-            confusion(text, record, metrics);
-            let _ = writeln!(text, "\n{sub} Classes\n");
-            classes(text, record, metrics);
-        }
-        if let Metrics::Forecast(metrics) = metrics {
-            forecast(text, metrics, &sub);
-        }
+    sections(text, tables::results(record), &sub);
+    if let Some((_, Metrics::Classification(metrics))) = record.outcome()
+        && (1..=WIDEST_MATRIX).contains(&metrics.confusion.len())
+    {
+        let _ = writeln!(text, "\n{sub} Confusion\n");
+        confusion(text, record, metrics);
     }
-    if !record.history.is_empty() {
-        let _ = writeln!(text, "\n{sub} Training\n");
-        history(text, record);
-    }
-    let _ = writeln!(text, "\n{sub} How it was made\n");
-    let rows = record.facts().into_iter().map(|(name, value)| vec![name.into(), value]);
-    table(text, &Table::new([("", Column::Text); 2], rows));
+    sections(text, tables::training(record), &sub);
+    sections(text, tables::described(record), &sub);
     let _ = write!(text, "\n{}\n{}", fenced(&record.command, "sh"), fenced(&record.config, "toml"));
 }
 
-/// Forecasts by horizon and channel, beside naive ones.
-fn forecast(text: &mut String, metrics: &Forecast, sub: &str) {
-    for (title, forecasts) in ahead::tables(metrics) {
-        let _ = writeln!(text, "\n{sub} {title}\n");
-        table(text, &forecasts);
+fn sections(text: &mut String, sections: impl IntoIterator<Item = Section>, heading: &str) {
+    for section in sections {
+        let _ = writeln!(text, "\n{heading} {}\n", escaped(&section.title));
+        table(text, &section.table);
+        if !section.note.is_empty() {
+            let _ = writeln!(text, "\n{}", escaped(&section.note));
+        }
     }
-    let _ = writeln!(text, "\n{}", ahead::legend(metrics));
 }
 
 fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {
-    if metrics.confusion.len() > WIDEST_MATRIX {
-        return table(text, &tables::errors(record, metrics));
-    }
     let classes = (0..metrics.confusion.len()).map(|class| escaped(&record.class(class)));
     let header: Vec<String> = std::iter::once("true \\ predicted".to_string()).chain(classes.clone()).collect();
     let rows = metrics.confusion.iter().zip(classes).map(|(row, class)| {
@@ -129,41 +104,6 @@ fn confusion(text: &mut String, record: &RunRecord, metrics: &Classification) {
         std::iter::once(format!("**{class}**")).chain(row.iter().map(cell)).collect()
     });
     lines(text, &header, rows);
-}
-
-fn classes(text: &mut String, record: &RunRecord, metrics: &Classification) {
-    let share = |value: Option<f64>| value.map_or(MISSING.into(), percent);
-    let scores = metrics.by_class();
-    let rows =
-        scores.iter().enumerate().take(2 * WIDEST_MATRIX).map(|(class, score)| {
-            vec![record.class(class), score.cases.to_string(), share(score.precision), share(score.recall)]
-        });
-    table(text, &Table::new(["class", "cases", "precision", "recall"].map(|title| (title, Column::Text)), rows));
-}
-
-fn history(text: &mut String, record: &RunRecord) {
-    // Rows with a validation say more than those without.
-    let validated: Vec<&Point> = record.history.iter().filter(|point| point.validation.or(point.metric).is_some()).collect();
-    let points = if validated.len() > 1 { validated } else { record.history.iter().collect() };
-    let last = points.len() - 1;
-    let best = record.best.as_ref().map(|best| best.step);
-    let shown = ROWS.min(last + 1);
-    let chosen = |at: usize| (0..shown).any(|row| row * last / (shown - 1).max(1) == at) || best == Some(points[at].step);
-    let metric_of = record.best.as_ref().map_or("metric", |best| best.metric.as_str());
-    let rows = points.iter().enumerate().filter(|(at, _)| chosen(*at)).map(|(_, point)| {
-        let mark = if best == Some(point.step) { " (best)" } else { "" };
-        vec![
-            format!("{}{mark}", count(point.step)),
-            duration(point.seconds),
-            number(point.loss),
-            point.validation.map_or(String::new(), number),
-            point.metric.map_or(String::new(), |value| metric(metric_of, value)),
-            number(point.rate),
-        ]
-    });
-    let name = format!("validation {}", metric_name(metric_of));
-    let titles = ["step", "time", "training loss", "validation loss", &name, "rate"];
-    table(text, &Table::new(titles.map(|title| (title, Column::Number)), rows));
 }
 
 /// A table, escaped.

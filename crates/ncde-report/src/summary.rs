@@ -1,19 +1,33 @@
 //! What is said of a run in every report, whatever it is printed on: its title and its key numbers.
 
-use crate::format::{MISSING, count, counted, duration, metric, metric_name, number, percent, shortened};
-use crate::metrics::{Classification, higher_is_better};
-use crate::record::StopReason;
+use serde::Serialize;
+
+use crate::format::{MISSING, count, counted, duration, is_share, metric, metric_name, number, percent, shortened};
+use crate::metrics::{Classification, Interval, Naive, higher_is_better, spread};
+use crate::record::{Baseline, Prediction, StopReason};
 use crate::{Metrics, RunRecord};
 
 /// The longest name of a class in a key.
 const LONGEST_NAME: usize = 20;
 
 /// A number, what it is, and what is worth knowing about it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Key {
     pub(crate) label: String,
     pub(crate) value: String,
     pub(crate) note: String,
+}
+
+/// The value of a metric by its name.
+type Value<'a> = Box<dyn Fn(&str) -> Option<f64> + 'a>;
+
+/// Something that needs no model, and how good it is.
+pub(crate) struct Reference<'a> {
+    pub(crate) name: &'a str,
+    note: &'a str,
+    /// What it is called in a sentence.
+    words: String,
+    value: Value<'a>,
 }
 
 impl RunRecord {
@@ -34,33 +48,99 @@ impl RunRecord {
         requested.and_then(|name| Some((name, metrics.get(name)?))).unwrap_or_else(|| metrics.headline())
     }
 
-    /// A row for each metric, the one to show first on top: its name, its value, and that of each baseline.
+    /// What the model is judged beside: baselines, and naive forecasts.
+    pub(crate) fn references<'a>(&'a self, metrics: &'a Metrics) -> Vec<Reference<'a>> {
+        let baseline = |baseline: &'a Baseline| Reference {
+            name: &baseline.name,
+            note: &baseline.note,
+            words: format!("the baseline `{}`", baseline.name),
+            value: Box::new(|name| value(&baseline.metrics, name)),
+        };
+        let naive = |naive: &'a Naive| Reference {
+            name: &naive.name,
+            note: "naive forecast",
+            words: format!("the {} naive forecast", naive.name),
+            value: Box::new(|name| naive.get(name)),
+        };
+        let forecasts = if let Metrics::Forecast(metrics) = metrics { &metrics.naive[..] } else { &[] };
+        self.baselines.iter().map(baseline).chain(forecasts.iter().map(naive)).collect()
+    }
+
+    /// The best of what needs no model, with its value of the metric to show first.
+    fn best_reference<'a>(references: &'a [Reference<'a>], name: &str) -> Option<(f64, &'a Reference<'a>)> {
+        let scored = references.iter().filter_map(|reference| Some(((reference.value)(name)?, reference)));
+        scored.filter(|(value, _)| value.is_finite()).min_by(|a, b| cost(name, a.0).total_cmp(&cost(name, b.0)))
+    }
+
+    /// Whether the model is better than all that need no model, by the metric to show first, and that in a sentence; `None` where there are none.
+    pub(crate) fn verdict(&self) -> Option<(bool, String)> {
+        let (_, metrics) = self.outcome()?;
+        let references = self.references(metrics);
+        // An accuracy that was not asked for hardly counts a rare class.
+        let rarest = value(metrics, RARE).filter(|_| self.metric.is_empty()).map(|value| (RARE, value));
+        let (name, ours) = rarest.unwrap_or_else(|| self.headline(metrics));
+        let (best, reference) = Self::best_reference(&references, name)?;
+        let is_better = cost(name, ours) < cost(name, best);
+        let words = if is_better { "Better than" } else { "No better than" };
+        let all = if is_better && references.len() > 1 { format!(", the best of {}", references.len()) } else { String::new() };
+        let [ours, theirs] = [ours, best].map(|value| metric(name, value));
+        let class = rare(metrics).filter(|_| name == RARE).map_or(String::new(), |class| format!(" of `{}`", self.class(class)));
+        Some((is_better, format!("{words} {}{all}: {}{class} {ours} against {theirs}.", reference.words, metric_name(name))))
+    }
+
+    /// What a model should beat by a metric: its value and its name, as in a table.
+    pub(crate) fn best_baseline(&self, name: &str) -> Option<String> {
+        let references = self.references(self.outcome()?.1);
+        let (value, reference) = Self::best_reference(&references, name)?;
+        Some(format!("{} {}", metric(name, value), reference.name))
+    }
+
+    /// A row for each metric, the one to show first on top: its name, its value, and that of each reference.
     pub(crate) fn scores(&self, metrics: &Metrics) -> Vec<Vec<String>> {
         let first = self.headline(metrics).0;
         let others = metrics.names().into_iter().filter(|name| *name != first);
-        let value = |metrics: &Metrics, name: &str| metrics.get(name).map_or(MISSING.into(), |value| metric(name, value));
+        let shown = |name: &str, value: Option<f64>| value.map_or(MISSING.into(), |value| metric(name, value));
+        let references = self.references(metrics);
         std::iter::once(first)
             .chain(others)
             .filter(|name| metrics.get(name).is_some())
             .map(|name| {
-                let baselines = self.baselines.iter().map(|baseline| value(&baseline.metrics, name));
-                [metric_name(name).into_owned(), value(metrics, name)].into_iter().chain(baselines).collect()
+                let theirs = references.iter().map(|reference| shown(name, (reference.value)(name)));
+                [metric_name(name).into_owned(), shown(name, metrics.get(name))].into_iter().chain(theirs).collect()
             })
             .collect()
     }
 
-    /// A metric of the run, and the interval that so many cases leave if it is an accuracy.
+    /// A metric of the run, and the interval that so many cases leave.
     pub(crate) fn outcome_text(&self, name: &str) -> [String; 2] {
         let Some((whose, metrics)) = self.outcome() else { return [MISSING.into(), String::new()] };
         let value = metrics.get(name).map_or(MISSING.into(), |value| metric(name, value));
         // A run without test cases must not look as if it had been tested.
         let source = if whose == "test" { "" } else { " (validation)" };
-        let interval = match metrics {
-            Metrics::Classification(metrics) if name == "accuracy" => metrics.interval(),
-            _ => None,
-        };
-        let interval = interval.map_or(String::new(), |i| format!("{:.1} to {:.1}", 100.0 * i.low, 100.0 * i.high));
+        let interval = self.interval(name).map_or(String::new(), |i| match is_share(name) {
+            true => format!("{:.1} to {:.1}", 100.0 * i.low, 100.0 * i.high),
+            false => format!("{} to {}", number(i.low), number(i.high)),
+        });
         [value + source, interval]
+    }
+
+    /// The 95 % interval that so many cases leave: of an accuracy, or of the mean error if the record has the error of every case or series.
+    pub(crate) fn interval(&self, name: &str) -> Option<Interval> {
+        let power = if name == "mse" { 2 } else { 1 };
+        let errors: Vec<f64> = match (self.outcome()?.1, name) {
+            (Metrics::Classification(metrics), "accuracy") => return metrics.interval(),
+            (Metrics::Regression(metrics), "mse" | "mae") if metrics.cases == self.predictions.len() => {
+                let error = |case: &Prediction| Some((case.truth.number()? - case.predicted.number()?).abs().powi(power));
+                self.predictions.iter().filter_map(error).collect()
+            }
+            (Metrics::Forecast(metrics), "mase") if metrics.cases == metrics.series.len() => {
+                metrics.series.iter().filter_map(|series| series.errors.first()?.mase).collect()
+            }
+            _ => return None,
+        };
+        let half = spread(&errors)?.half?;
+        let value = self.outcome()?.1.get(name)?;
+        Some(Interval { low: (value - half).max(0.0), high: value + half })
     }
 
     /// The name of a class; its number if it has none.
@@ -87,20 +167,11 @@ impl RunRecord {
                 let first = if self.metric.is_empty() { 0 } else { 1 };
                 keys.splice(first..first, rare);
             }
-            let mut baseline = |title: &str, about: &str, other: Option<f64>| {
-                let Some(other) = other else { return };
-                let beaten = if higher_is_better(name) { value > other } else { value < other };
-                let verdict = if beaten { "" } else { "the model is no better" };
-                let note = [about, verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
-                keys.push(Key { label: title.into(), value: metric(name, other), note });
-            };
-            for simple in &self.baselines {
-                baseline(&simple.name, &simple.note, simple.metrics.get(name));
-            }
-            if let Metrics::Forecast(metrics) = metrics {
-                for naive in &metrics.naive {
-                    baseline(&naive.name, "naive forecast", naive.get(name));
-                }
+            for reference in self.references(metrics) {
+                let Some(other) = (reference.value)(name) else { continue };
+                let verdict = if cost(name, value) < cost(name, other) { "" } else { "the model is no better" };
+                let note = [reference.note, verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+                keys.push(Key { label: reference.name.into(), value: metric(name, other), note });
             }
         }
         if let Some(best) = &self.best {
@@ -206,6 +277,31 @@ impl RunRecord {
         facts
     }
 }
+
+/// The name of the average precision of the class that is rare, where one is.
+const RARE: &str = "average_precision";
+
+fn rare(metrics: &Metrics) -> Option<usize> {
+    if let Metrics::Classification(metrics) = metrics { metrics.rarest().map(|(class, _)| class) } else { None }
+}
+
+/// A metric by its name, also that of a rare class.
+fn value(metrics: &Metrics, name: &str) -> Option<f64> {
+    match metrics {
+        Metrics::Classification(classes) if name == RARE => classes.average_precision.get(rare(metrics)?).copied().flatten(),
+        _ => metrics.get(name),
+    }
+}
+
+/// Less of it is better.
+pub(crate) fn cost(metric: &str, value: f64) -> f64 {
+    if higher_is_better(metric) { -value } else { value }
+}
+
+/// What is said below a leaderboard.
+pub(crate) const LEADERBOARD: &str = "Runs that differ by their seed only are one row: their mean, with the 95 % interval that seeds leave. The interval of a \
+                                      single run is the one that its cases leave. Where intervals overlap, the difference may be chance. On the \
+                                      frontier: nothing else is as fast and as good.";
 
 /// How sure a metric is: the interval that an accuracy of so many cases has, or what else to know of it.
 pub(crate) fn certainty(metrics: &Metrics, name: &str) -> String {

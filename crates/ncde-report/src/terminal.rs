@@ -16,7 +16,7 @@ use std::fmt::Write;
 
 use crate::ahead;
 use crate::escape::terminal as plain;
-use crate::format::{count, metric, metric_name, number};
+use crate::format::{count, metric, metric_name, number, shortened};
 use crate::metrics::{Classification, Forecast, higher_is_better};
 use crate::tables::Table;
 use crate::{Metrics, RunRecord};
@@ -46,6 +46,10 @@ const CLASSES: usize = 10;
 pub fn terminal(record: &RunRecord, width: usize, glyphs: Glyphs) -> String {
     let width = width.clamp(NARROWEST, WIDEST);
     let mut text = format!("{}\n\n", plain(&record.title()));
+    // Where it is better, the baselines below say so.
+    if let Some((false, verdict)) = record.verdict() {
+        text += &(wrapped(&plain(&verdict), "", width) + "\n");
+    }
     keys(&mut text, record, width);
     let loss: Vec<[f64; 2]> = record.history.iter().map(|point| [point.step as f64, point.loss]).collect();
     curve(&mut text, "training loss", number, &loss, width);
@@ -197,71 +201,57 @@ fn forecast(text: &mut String, metrics: &Forecast) {
 /// The fewest characters of a short name.
 const SHORTEST: usize = 4;
 
-/// Names in at most so many characters: the beginnings of their words, `walking_upstairs` as `wal_upst`. None if they would be too short, or two of them the same.
+/// Names in at most so many characters: their beginnings, or their ends where two beginnings are the same. None if they would be too short, or two of them the same.
 fn short_names(names: &[String], most: usize) -> Option<Vec<String>> {
-    let short = |name: &String| -> String {
-        let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        let each = (most + 1).saturating_sub(words.len()) / words.len().max(1);
-        let begin = |word: &&str, count: usize| word.chars().take(count).collect::<String>();
-        match &words[..] {
-            _ if name.chars().count() <= most => name.clone(),
-            [before @ .., last] if each > 0 => {
-                let mut text: String = before.iter().map(|word| begin(word, each) + "_").collect();
-                text += &begin(last, most - text.chars().count());
-                text
-            }
-            _ => name.chars().take(most).collect(),
-        }
+    let end = |name: &String| {
+        let left_out = name.chars().count().saturating_sub(most);
+        if left_out == 0 { name.clone() } else { std::iter::once('…').chain(name.chars().skip(left_out + 1)).collect() }
     };
-    let all: Vec<String> = names.iter().map(short).collect();
-    let is_distinct = (1..all.len()).all(|i| !all[..i].contains(&all[i]));
-    (most >= SHORTEST && is_distinct).then_some(all)
+    let is_distinct = |all: &Vec<String>| (1..all.len()).all(|i| !all[..i].contains(&all[i]));
+    let begin = |name: &String| shortened(name, most.max(1));
+    [names.iter().map(begin).collect(), names.iter().map(end).collect()]
+        .into_iter()
+        .find(is_distinct)
+        .filter(|_| most >= SHORTEST)
 }
 
-/// The matrix of counts, if it is narrow enough: columns have the names of classes where those fit, else short ones, else their numbers.
+/// The matrix of counts, if it is narrow enough. Names of classes are cut where they do not fit; columns have numbers where cut names would be the same.
 fn confusion(text: &mut String, known: &[String], whose: &str, metrics: &Classification, width: usize) {
     let classes = metrics.confusion.len();
     if !(2..=CLASSES).contains(&classes) {
         return;
     }
+    let wide = |name: &String| name.chars().count();
     let names: Vec<String> =
         (0..classes).map(|class| known.get(class).map_or_else(|| class.to_string(), |name| plain(name))).collect();
     let digits = metrics.confusion.iter().flatten().map(|count| count.to_string().len()).max().unwrap_or(1);
-    let number = classes.to_string().len();
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let by_name: Vec<usize> = names.iter().map(|name| name.chars().count().max(digits) + 2).collect();
-    let each = (width.saturating_sub(longest) / classes).saturating_sub(2);
-    let titles = match longest + by_name.iter().sum::<usize>() <= width {
-        true => Some(names.clone()),
-        false => short_names(&names, each).filter(|_| each >= digits),
+    let longest = names.iter().map(wide).max().unwrap_or(0);
+    let columns = |titles: &[String]| titles.iter().map(|title| wide(title).max(digits) + 2).collect::<Vec<usize>>();
+    let fits = |titles: &Vec<String>, margin: usize| columns(titles).iter().sum::<usize>() + margin <= width;
+    // Names of rows take a third of the line at most, if those of columns are cut.
+    let margin = longest.min(width / 3);
+    let cut = || short_names(&names, ((width - margin) / classes).saturating_sub(2)).filter(|titles| fits(titles, margin));
+    let (titles, rows) = match Some(names.clone()).filter(|titles| fits(titles, longest)).or_else(cut) {
+        Some(titles) => (titles, names),
+        None => {
+            let numbered = names.iter().enumerate().map(|(class, name)| format!("{} {name}", class + 1)).collect();
+            ((1..=classes).map(|class| class.to_string()).collect(), numbered)
+        }
     };
-    let is_named = titles.is_some();
-    let columns = match &titles {
-        Some(titles) => titles.iter().map(|title| title.chars().count().max(digits) + 2).collect(),
-        None => vec![digits.max(number) + 2; classes],
-    };
-    let numbered = if is_named { 0 } else { number + 1 };
-    let taken = columns.iter().sum::<usize>() + numbered;
-    let Some(room) = width.checked_sub(taken).filter(|room| *room >= longest.min(6)) else { return };
+    let columns = columns(&titles);
+    let longest = rows.iter().map(wide).max().unwrap_or(0);
+    let Some(room) = width.checked_sub(columns.iter().sum()).filter(|room| *room >= longest.min(6)) else { return };
     let margin = longest.min(room);
-    text.push('\n');
+    let rows = short_names(&rows, margin).unwrap_or_else(|| rows.iter().map(|name| shortened(name, margin)).collect());
     let words = format!("{whose} cases: a row for each true class, a column for each predicted one");
-    text.push_str(&wrapped(&words, "", width));
-    let _ = write!(text, "{:1$}", "", numbered + margin);
-    for (class, &cell) in columns.iter().enumerate() {
-        let _ = match &titles {
-            Some(titles) => write!(text, "{:>cell$}", titles[class]),
-            None => write!(text, "{:>cell$}", class + 1),
-        };
+    let _ = write!(text, "\n{}{:margin$}", wrapped(&words, "", width), "");
+    for (title, cell) in titles.iter().zip(&columns) {
+        let _ = write!(text, "{title:>cell$}");
     }
     text.push('\n');
-    for (class, (row, name)) in metrics.confusion.iter().zip(&names).enumerate() {
-        let short: String = name.chars().take(margin).collect();
-        if !is_named {
-            let _ = write!(text, "{:>number$} ", class + 1);
-        }
-        let _ = write!(text, "{short:margin$}");
-        for (count, &cell) in row.iter().zip(&columns) {
+    for (row, name) in metrics.confusion.iter().zip(&rows) {
+        let _ = write!(text, "{name:margin$}");
+        for (count, cell) in row.iter().zip(&columns) {
             let _ = write!(text, "{count:>cell$}");
         }
         text.push('\n');
@@ -273,6 +263,7 @@ fn ascii(text: &str) -> String {
     let map = |character| match character {
         '▄' | '▅' | '▆' | '▇' | '█' => '#',
         '▁' | '▂' | '▃' => '.',
+        '…' => '~',
         '\u{b2}' => '2',
         '\u{b5}' => 'u',
         other if other.is_ascii() => other,
@@ -296,11 +287,10 @@ mod tests {
 
     #[test]
     fn names_become_short_or_stay_numbers() {
-        let names = ["walking_upstairs", "walking_downstairs", "lying"].map(String::from);
-        assert_eq!(short_names(&names, 8).unwrap(), ["wal_upst", "wal_down", "lying"]);
-        assert_eq!(short_names(&names, 4).unwrap(), ["w_up", "w_do", "lyin"]);
-        assert_eq!(short_names(&names, 3), None);
-        assert_eq!(short_names(&["movement one".into(), "movement other".into()], 6).unwrap(), ["mo_one", "mo_oth"]);
-        assert_eq!(short_names(&["movement1".into(), "movement2".into()], 6), None);
+        let names = ["lying", "walking_upstairs", "walking_downstairs"].map(String::from);
+        assert_eq!(short_names(&names, 9).unwrap(), ["lying", "…upstairs", "…wnstairs"]);
+        assert_eq!(short_names(&names[..2], 6).unwrap(), ["lying", "walki…"]);
+        assert_eq!(short_names(&names[..2], 3), None);
+        assert_eq!(short_names(&["movement 1 of 2".into(), "movement 2 of 2".into()], 6), None);
     }
 }

@@ -3,6 +3,7 @@
 mod common;
 mod degenerate;
 mod forecast;
+mod json;
 mod metrics;
 mod page;
 mod record;

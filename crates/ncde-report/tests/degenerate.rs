@@ -5,7 +5,7 @@ use ncde_report::metrics::Tally;
 use ncde_report::record::{Forecasted, Outcome};
 use ncde_report::{Classification, Glyphs, Metrics, Regression, RunRecord, html, markdown, terminal};
 
-use crate::common::{Made, classifier, regressor};
+use crate::common::{Made, classifier, forecaster, rare_class, regressor};
 
 /// Every report of these runs, alone and beside others; what they are called comes back with them.
 fn reports(run: &RunRecord) -> Vec<String> {
@@ -185,6 +185,12 @@ fn a_rare_class_is_in_the_headline() {
     }
     let [recall, accuracy] = ["recall of", "accuracy"].map(|word| found.find(word).unwrap());
     assert!(recall < accuracy, "{found}");
+    // Their own verdict is by that class: a model that always says the other one has the higher accuracy.
+    let verdict = html(&[rare_class()]);
+    let verdict = verdict.split("<p class=\"verdict\">").nth(1).unwrap().split("</p>").next().unwrap();
+    assert_eq!(verdict, "Better than the baseline `majority class`: average precision of `bearing fault` 95.9 % against 7.7 %.");
+    let asked = html(&[RunRecord { metric: "accuracy".into(), ..rare_class() }]);
+    assert!(asked.contains("No better than the baseline `majority class`: accuracy 83.3 % against 92.3 %."));
     // Classes of even size are in no headline.
     assert!(!terminal(&classifier(Made::default()), 80, Glyphs::Ascii).contains("recall of"));
 }
@@ -195,4 +201,10 @@ fn a_forecast_that_is_no_better_than_a_naive_one_says_so() {
     let line = |text: &str| text.lines().find(|line| line.starts_with("last value")).map(str::to_owned).unwrap_or_default();
     assert!(line(&plain(5.0)).ends_with("naive forecast; the model is no better"), "{}", plain(5.0));
     assert!(line(&plain(0.1)).ends_with("naive forecast"), "{}", plain(0.1));
+    // It is the first thing that is said, in every report.
+    for report in [plain(5.0), markdown(&[forecaster(30.0)]), html(&[forecaster(30.0)])] {
+        let verdict = report.find("No better than the").unwrap();
+        assert!(verdict < report.find("aive forecast; the model is no better").unwrap(), "{report}");
+    }
+    assert!(html(&[forecaster(3.0)]).contains("<p class=\"verdict\">Better than the seasonal naive forecast, the best of 3: "));
 }

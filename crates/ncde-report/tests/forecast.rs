@@ -1,10 +1,10 @@
 //! Forecasts beside naive ones: by horizon and by channel, in a record and in every report.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
-use ncde_report::metrics::{Tally, clustered};
+use ncde_report::metrics::{Forecast, Tally, clustered};
 use ncde_report::{Glyphs, Metrics, html, markdown, terminal};
 
-use crate::common::{Made, regressor};
+use crate::common::{Made, forecaster, regressor};
 
 /// Two channels of different level, each forecast as well: a pooled R2 would be close to 1.
 fn metrics() -> Metrics {
@@ -69,4 +69,36 @@ fn labels_of_a_series_count_together() {
     let even: Vec<(u64, u64)> = (0..50).map(|i| (if i % 2 == 0 { 7 } else { 9 }, 10)).collect();
     let own = clustered(&even).unwrap();
     assert!(own.low > 0.75 && own.high < 0.84, "{own:?}");
+}
+
+#[test]
+fn series_that_are_forecast_badly_are_named_first() {
+    let run = forecaster(3.0);
+    let Some(Metrics::Forecast(metrics)) = &run.test else { panic!() };
+    let ids: Vec<&str> = metrics.series.iter().map(|series| series.id.as_str()).collect();
+    assert_eq!(ids, ["meter 7", "meter 9", "meter 8"]);
+    // Each has the errors of all that is compared: together they are those of the whole.
+    let numbers = |rival: usize| metrics.series.iter().map(|series| series.errors[rival].numbers).sum::<usize>();
+    assert_eq!([0, 1, 2, 3].map(numbers), [metrics.numbers; 4]);
+    let sum: f64 = metrics.series.iter().map(|series| series.errors[2].mae * series.errors[2].numbers as f64).sum();
+    assert!((sum / metrics.numbers as f64 - metrics.naive[1].mae).abs() < 1e-9);
+    for report in [html(std::slice::from_ref(&run)), markdown(std::slice::from_ref(&run))] {
+        let rows = report.split("By series, the furthest off first").nth(1).unwrap();
+        assert!(rows.find("meter 7").unwrap() < rows.find("meter 8").unwrap(), "{report}");
+    }
+    let text = markdown(&[run]);
+    let header = text.lines().find(|line| line.starts_with("| metric")).unwrap();
+    let titles: Vec<&str> = header.split('|').map(str::trim).collect();
+    assert_eq!(titles, ["", "metric", "model", "last value", "seasonal", "mean", ""], "{text}");
+}
+
+#[test]
+fn of_very_many_series_the_worst_are_held() {
+    let mut tally = Tally::new(&[1], &["x".to_owned()], &[1.0], None, &[]);
+    for series in 0..1000 {
+        tally.begin(&series.to_string());
+        tally.push([0, 0], 0.0, f64::from(series % 500), None, &[]);
+    }
+    let series = tally.finish(1000).unwrap().series;
+    assert_eq!((series.len(), series[0].errors[0].mae, series[39].errors[0].mae), (Forecast::MAX_SERIES, 499.0, 480.0));
 }

@@ -1,8 +1,11 @@
 //! Reports as text: Markdown and the terminal.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 use crate::common;
 
 use common::{Made, classifier, empty, hostile, many_classes, regressor, several};
+use ncde_report::metrics::spread;
+use ncde_report::record::Prediction;
 use ncde_report::{Glyphs, RunRecord, html, markdown, terminal};
 
 /// Every run that tests show.
@@ -30,20 +33,41 @@ fn markdown_of_one_run_says_what_matters() {
 
 #[test]
 fn markdown_of_several_runs_compares_them() {
-    let text = markdown(&several());
-    let row = |letter: &str| text.lines().find(|line| line.starts_with(&format!("| {letter}   |"))).unwrap();
+    let runs = several();
+    let text = markdown(&runs);
+    let row =
+        |letter: &str| text.lines().find(|line| line.starts_with("| Motions") && line.contains(&format!("| {letter} "))).unwrap();
     assert!(text.starts_with("# 14 training runs on 2 data sets\n"), "{text:.80}");
     // Five seeds are one row with their mean: 89.6, 88.3, 82.9, 90.8 and 87.5 %, and t = 2.776 for four degrees of freedom.
     let cells: Vec<&str> = row("A").split('|').map(str::trim).collect();
     assert_eq!(
-        cells[1..8],
-        ["A", "slice: block 4, H = 64, depth 2, windows of 16", "", "87.8 %", "± 3.8", "intervals overlap", "5"]
+        cells[2..10],
+        [
+            "A",
+            "slice: block 4, H = 64, depth 2, windows of 16",
+            "accuracy",
+            "87.8 %",
+            "± 3.8",
+            "intervals overlap",
+            "40.0 % majority class",
+            "5"
+        ]
     );
     // The slowest is not the best; one nearly as fast as A is better.
     let frontier: Vec<bool> =
         ["A", "B", "C", "D", "E"].iter().map(|letter| row(letter).trim_end().ends_with("yes             |")).collect();
     assert_eq!(frontier, [true, true, true, false, true]);
-    // A single run has the interval of its cases.
+    // The best is first.
+    let letters: Vec<&str> = text.lines().filter(|line| line.starts_with("| Motions")).map(|line| &line[16..17]).collect();
+    assert_eq!(letters, ["C", "E", "A", "D", "B"], "{text:.3000}");
+    // A single run has the interval of its cases: of 240 numbers, that of the mean square of their errors.
+    let square = |case: &Prediction| (case.truth.number().unwrap() - case.predicted.number().unwrap()).powi(2);
+    let squares: Vec<f64> = runs[13].predictions.iter().map(square).collect();
+    let half = spread(&squares).unwrap().half.unwrap();
+    let mse = squares.iter().sum::<f64>() / 240.0;
+    let row_of_numbers = text.lines().find(|line| line.starts_with("| Heart rates")).unwrap();
+    let interval = format!(" {:.3} to {:.3} ", mse - half, mse + half);
+    assert!(row_of_numbers.contains(&interval), "{interval}: {row_of_numbers}");
     assert!(row("E").contains("| 85.6 to 93.2 "), "{}", row("E"));
     assert!(text.contains("\n## Run 14: slice on Heart rates, seed 1\n"));
 }
@@ -125,14 +149,14 @@ fn a_terminal_shows_numbers_curves_and_confusion() {
     }
     let regression = terminal(&regressor(Made::default()), 80, Glyphs::Ascii);
     assert!(regression.contains("test MSE") && regression.contains("R2 0.9844") && !regression.contains("column for each"));
-    // Columns have short names where names do not fit, and numbers where those would be the same.
+    // Names are cut where they do not fit, and columns have numbers where cut names would be the same.
     let narrow = terminal(&classifier(Made::default()), 40, Glyphs::Unicode);
-    assert!(narrow.contains("                walkin  runnin  st_sti\nwalking             82       8       6\n"), "{narrow}");
+    assert!(narrow.contains("               walking  running  standi…\nwalking             82        8        6\n"), "{narrow}");
     let mut alike = classifier(Made::default());
     alike.data.classes = (1..=3).map(|i| format!("movement number {i}")).collect();
-    alike.data.classes[2] = "movement numb 1".into();
+    alike.data.classes[2] = "movement number 1, again number 1".into();
     let narrow = terminal(&alike, 40, Glyphs::Unicode);
-    assert!(narrow.contains("   1   2   3\n1 movement number 1  82   8   6\n"), "{narrow}");
+    assert!(narrow.contains("   1   2   3\n1 movement number 1           82   8   6\n"), "{narrow}");
     // Many classes are too wide for a matrix.
     assert!(!terminal(&many_classes(60), 80, Glyphs::Unicode).contains("column for each"));
 }
@@ -170,7 +194,7 @@ fn a_curve_on_a_terminal_goes_where_the_values_go() {
 }
 
 /// Four models on three data sets, one of which has no run of the last.
-fn over_data_sets() -> Vec<RunRecord> {
+pub(crate) fn over_data_sets() -> Vec<RunRecord> {
     let mut runs = Vec::new();
     for (at, set) in ["motions", "hearts|beats", "words"].into_iter().enumerate() {
         for (model, skill) in [("slice", 3.5), ("ncde", 0.8), ("log-ncde", 2.0), ("nrde", 1.2)] {

@@ -1,42 +1,50 @@
-//! Several runs on the same data: a table, the metric against the time of a step, and the curves of all.
+//! Several runs: a leaderboard, and for each data set the metric against the time of a step and the curves of all.
 
 use std::fmt::Write;
 
-use super::{card, legend, list, shared, soft};
+use super::{card, colour, diagram, legend, list, shared, soft};
 use crate::across::Across;
 use crate::compare::{Board, Entry};
 use crate::escape::html as escaped;
 use crate::format::{capital, metric_name};
 use crate::plot::{self, Ranking};
+use crate::summary::LEADERBOARD;
 use crate::tables;
 
-/// The most entries whose curves are drawn together: as many as there are colours.
-const MAX_CURVES: usize = 8;
+/// All entries in one table, with what picks some of them.
+pub(super) fn leaderboard(page: &mut String, boards: &[Board<'_>]) {
+    let table = shared(tables::leaderboard(boards)) + &soft(&escaped(LEADERBOARD));
+    page.push_str("<div class=\"grid\">\n");
+    card(page, "Leaderboard", Some(table), " wide board");
+    page.push_str("</div>\n");
+}
 
 pub(super) fn board(page: &mut String, board: &Board<'_>) {
     let name = metric_name(board.metric);
-    let _ = writeln!(page, "<h2>{}</h2>", escaped(board.data));
-    page.push_str("<div class=\"grid\">\n");
-    let note = "Runs that differ by their seed only are one row: their mean, and an interval that says how much \
-                seeds matter. The interval of a single run says how much the number of cases matters. Where intervals overlap, the \
-                difference may be chance.";
-    card(page, "Comparison", Some(shared(tables::entries(board, "frontier")) + &soft(note)), " wide");
-    let note = "The dashed line joins the models that no other beats in both. Bars are 95 % intervals of means over seeds.";
-    let trade = plot::metric_against_time(board).map(|svg| svg + &soft(note));
-    card(page, &format!("{} against time", capital(&name)), trade, "");
-    let best = board.best(MAX_CURVES);
+    let mut cards = String::new();
+    let bars = "Bars are 95 % intervals of means over seeds.";
+    let names = [("dot f0".into(), "a row of the leaderboard, by its letter".into())];
+    let frontier = [("guide".into(), "the frontier: no other is as fast and as good".into())];
+    let key = legend(names.into_iter().chain(frontier));
+    let trade = plot::metric_against_time(board).map(|svg| svg + &key + &soft(bars));
+    card(&mut cards, &format!("{} against time", capital(&name)), trade, "");
+    let mut best = board.ranked();
+    best.truncate(plot::COLOURS);
+    best.sort_by_key(|entry| entry.runs[0].0);
     let title = if best.len() < board.entries.len() { "Training of the best" } else { "Training of all runs" };
-    card(page, title, curves(&best), "");
-    card(page, "Runs by seed", tables::runs_by_seed(board).map(shared), " wide");
-    page.push_str("</div>\n");
+    card(&mut cards, title, curves(&best), "");
+    card(&mut cards, "Runs by seed", tables::runs_by_seed(board).map(shared), " wide");
+    if !cards.is_empty() {
+        let _ = writeln!(page, "<h2>{}</h2>\n<div class=\"grid\">\n{cards}</div>", escaped(board.data));
+    }
 }
 
 pub(super) fn over(page: &mut String, across: &Across<'_>) {
     let _ = writeln!(page, "<h2>All data sets</h2>\n<div class=\"grid\">");
     card(page, &capital(&metric_name(across.metric)), Some(shared(tables::over_data_sets(across))), " wide");
-    let note = soft(&escaped(Ranking::NOTE)) + &list(&across.comparison.words(&across.names()));
-    let diagram = Ranking::of(&across.comparison, &across.names()).svg();
-    card(page, "Average ranks", diagram.map(|svg| svg + &note), " wide");
+    let words = list(&across.comparison.words(&across.names()));
+    let diagram = diagram(&Ranking::of(&across.comparison, &across.names()));
+    card(page, "Average ranks", diagram.map(|diagram| diagram + &words), " wide");
     page.push_str("</div>\n");
 }
 
@@ -46,5 +54,5 @@ fn curves(entries: &[&Entry<'_>]) -> Option<String> {
     let runs = coloured().flat_map(|(colour, entry)| entry.runs.iter().map(move |(_, run)| (colour, *run)));
     let drawn = coloured().filter(|(_, entry)| entry.runs.iter().any(|(_, run)| !run.history.is_empty()));
     let names = drawn.map(|(colour, entry)| (colour, format!("{} {}", entry.letter, entry.name())));
-    Some(plot::metrics(runs)? + &legend(names))
+    Some(plot::metrics(runs)? + &legend(names.map(colour)))
 }

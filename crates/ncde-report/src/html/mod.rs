@@ -1,11 +1,10 @@
-//! Runs as one HTML page that needs nothing else: style and plots are inside, there is no script and no network.
+//! Runs as one HTML page that needs nothing else: style, plots and a few lines of script are inside, there is no network.
 //!
 //! It fits a phone and a desktop and follows the light or dark setting of the reader. Wide tables scroll in their own
-//! box. Everything that came from outside is escaped.
+//! box. Without scripts, everything is still shown. Everything that came from outside is escaped.
 
 mod classes;
 mod comparison;
-mod data;
 mod page;
 mod run;
 
@@ -19,6 +18,7 @@ use crate::across::across;
 use crate::cell::{Cell, cells};
 use crate::compare::boards;
 use crate::escape::html as escaped;
+use crate::plot::{COLOURS, Ranking};
 use crate::summary::heading;
 use crate::tables::{Column, Table};
 
@@ -47,6 +47,7 @@ pub fn html(records: &[RunRecord]) -> String {
 
 fn several(page: &mut String, records: &[RunRecord]) {
     let boards = boards(records);
+    comparison::leaderboard(page, &boards);
     for across in across(&boards) {
         comparison::over(page, &across);
     }
@@ -69,11 +70,16 @@ fn card(page: &mut String, title: &str, content: Option<String>, class: &str) {
     }
 }
 
-/// What the colours of a plot mean, as (colour, name).
-fn legend(entries: impl Iterator<Item = (usize, String)>) -> String {
+/// What is drawn in a plot: the classes of its swatch, and what it is called.
+fn legend(entries: impl IntoIterator<Item = (String, String)>) -> String {
     let items: String =
-        entries.map(|(colour, name)| format!("<li><i class=\"f{}\"></i>{}</li>", colour % 8, escaped(&name))).collect();
+        entries.into_iter().map(|(swatch, name)| format!("<li><i class=\"{swatch}\"></i>{}</li>", escaped(&name))).collect();
     format!("<ul class=\"legend\">{items}</ul>")
+}
+
+/// A colour and what it is called.
+fn colour((colour, name): (usize, String)) -> (String, String) {
+    (format!("f{}", colour % COLOURS), name)
 }
 
 fn list(points: &[String]) -> String {
@@ -81,46 +87,31 @@ fn list(points: &[String]) -> String {
     format!("<ul>{items}</ul>")
 }
 
+/// A diagram of ranks, with what it shows below.
+fn diagram(ranking: &Ranking) -> Option<String> {
+    Some(format!("<div class=\"scroll\" tabindex=\"0\">{}</div>{}", ranking.svg()?, soft(&escaped(Ranking::NOTE))))
+}
+
 /// A remark below a table or a plot.
 fn soft(words: &str) -> String {
     format!("<p class=\"soft\">{words}</p>")
-}
-
-/// Widths in pixels for which the style says that a table scrolls, where its box is narrower.
-const WIDTHS: [usize; 12] = [300, 340, 380, 420, 480, 540, 600, 700, 800, 900, 1000, 1100];
-
-/// What is said of a table of about so many pixels, where its box is narrower.
-fn sideways(pixels: usize) -> String {
-    let Some(width) = WIDTHS.iter().find(|width| **width >= pixels).or(WIDTHS.last()).filter(|_| pixels > 240) else {
-        return String::new();
-    };
-    format!("<p class=\"sideways w{width}\">Wider than the page: scroll the table sideways.</p>")
 }
 
 fn shared(Table { columns, rows }: Table) -> String {
     table(&columns, rows)
 }
 
-/// A table that scrolls in its own box, and says so where it must. Cells are escaped here.
+/// A table that scrolls in its own box. Cells are escaped here.
 fn table<C: Into<Cell>>(columns: &[(impl AsRef<str>, Column)], rows: impl IntoIterator<Item = Vec<C>>) -> String {
     let rows = cells(rows.into_iter().collect());
-    let widest = |(at, (title, column)): (usize, &(_, Column))| {
-        let title: &str = AsRef::as_ref(title);
-        // Names take several lines.
-        let most = if matches!(column, Column::Name) { 13 } else { usize::MAX };
-        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.text.chars().count()).max().unwrap_or(0);
-        // Titles break between words.
-        let words = title.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
-        // Digits are wider than letters.
-        (8 * cells.min(most)).max(7 * words) + 12
-    };
-    let pixels: usize = columns.iter().enumerate().map(widest).sum();
-    let mut text = format!("{}<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>", sideways(pixels));
-    for (title, column) in columns {
+    let mut text = String::from("<div class=\"scroll\" tabindex=\"0\"><table>");
+    let has_titles = columns.iter().any(|(title, _)| !AsRef::<str>::as_ref(title).is_empty());
+    text.push_str(if has_titles { "<thead><tr>" } else { "" });
+    for (title, column) in columns.iter().filter(|_| has_titles) {
         let class = if matches!(column, Column::Number) { "" } else { " class=\"text\"" };
         let _ = write!(text, "<th{class}>{}</th>", escaped(title.as_ref()));
     }
-    text.push_str("</tr></thead><tbody>");
+    text.push_str(if has_titles { "</tr></thead><tbody>" } else { "<tbody>" });
     for row in rows {
         text.push_str("<tr>");
         for (cell, (_, column)) in row.iter().zip(columns) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{card, legend, list, soft, table};
+use super::{card, colour, diagram, legend, list, table};
 use crate::MARK;
 use crate::cell::Cell;
 use crate::escape::html as escaped;
@@ -12,7 +12,7 @@ use crate::tables::Column;
 const STYLE: &str = include_str!("style.css");
 
 /// What every page ends with.
-pub(super) const FOOT: &str = "</main>\n</body>\n</html>\n";
+pub(super) const FOOT: &str = concat!("</main>\n<script>\n", include_str!("script.js"), "</script>\n</body>\n</html>\n");
 
 /// A page that is written from top to bottom. Everything that is put in is escaped.
 ///
@@ -63,9 +63,9 @@ impl Page {
 
     /// Plots side by side, each with what its colours mean; those that would be empty are left out.
     pub fn charts(&mut self, charts: &[(&Chart, &[String])]) {
-        self.text.push_str("<div class=\"grid\">\n");
+        self.text.push_str("<div class=\"grid pairs\">\n");
         for (chart, names) in charts {
-            let colours = legend(names.iter().cloned().enumerate());
+            let colours = legend(names.iter().cloned().enumerate().map(colour));
             card(&mut self.text, &chart.title, chart.svg().map(|svg| svg + &colours), "");
         }
         self.text.push_str("</div>\n");
@@ -73,9 +73,9 @@ impl Page {
 
     /// A critical-difference diagram in a box of its own, with what it shows below; nothing where it would be empty.
     pub fn ranking(&mut self, title: &str, ranking: &Ranking) {
-        if let Some(svg) = ranking.svg() {
+        if let Some(diagram) = diagram(ranking) {
             self.text.push_str("<div class=\"grid\">\n");
-            card(&mut self.text, title, Some(svg + &soft(&escaped(Ranking::NOTE))), " wide");
+            card(&mut self.text, title, Some(diagram), " wide");
             self.text.push_str("</div>\n");
         }
     }

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{card, classes, data, list, shared, sideways, soft};
-use crate::ahead;
+use super::{card, classes, legend, list, shared, soft};
 use crate::escape::html as escaped;
 use crate::format::shortened;
-use crate::markdown::WIDEST_MATRIX;
 use crate::metrics::Classification;
+use crate::record::Forecasted;
+use crate::tables::{Section, WIDEST_MATRIX};
 use crate::{Metrics, RunRecord, plot, tables};
 
 /// The longest name of a class in a matrix, whose cells are narrow.
@@ -21,72 +21,82 @@ pub(super) fn whole(page: &mut String, run: &RunRecord) {
             list(&run.warnings)
         );
     }
+    if let Some((is_better, verdict)) = run.verdict() {
+        let class = if is_better { "" } else { " worse" };
+        let _ = writeln!(page, "<p class=\"verdict{class}\">{}</p>", escaped(&verdict));
+    }
     keys(page, run);
     page.push_str("<div class=\"grid\">\n");
-    if let Some((whose, metrics)) = run.outcome() {
-        card(page, &format!("Metrics on the {whose} cases"), Some(shared(tables::scores(run, metrics))), "");
-        if let Metrics::Classification(metrics) = metrics {
-            let wide = if metrics.confusion.len() > 4 { " wide" } else { "" };
-            card(page, &format!("Confusion on the {whose} cases"), confusion(run, metrics), wide);
-            classes::cards(page, run, metrics, whose);
-        }
-        if let Metrics::Forecast(metrics) = metrics {
-            for (title, table) in ahead::tables(metrics) {
-                card(page, title, Some(shared(table) + &soft(&escaped(&ahead::legend(metrics)))), " wide");
-            }
-        }
+    let classified = match run.outcome() {
+        Some((whose, Metrics::Classification(metrics))) => Some((whose, metrics)),
+        _ => None,
+    };
+    if let Some((whose, metrics)) = classified {
+        let wide = if metrics.confusion.len() > 5 { " wide" } else { "" };
+        card(page, &format!("Confusion on the {whose} cases"), confusion(run, metrics), wide);
     }
-    card(page, "Predicted against true", plot::predicted_against_true(run), "");
+    sections(page, tables::results(run));
+    if let Some((_, metrics)) = classified {
+        classes::cards(page, run, metrics);
+    }
+    let pairs = [("dot f0", "a case"), ("guide", "predicted as it is")].map(|(swatch, name)| (swatch.into(), name.into()));
+    card(page, "Predicted against true", plot::predicted_against_true(run).map(|svg| svg + &legend(pairs)), "");
     for series in &run.forecasts {
         let [channel, id] = [&series.channel, &series.id].map(|name| shortened(name, LONGEST_NAME));
         let title = format!("Forecast of {channel}, series {id}");
-        let key = "<ul class=\"legend\"><li><i class=\"f7\"></i>what was seen, and what came</li><li><i class=\"f0 blue-dashes\"></i>forecast</li></ul>";
-        card(page, &title, plot::forecast(series).map(|svg| svg + key), "");
+        card(page, &title, forecast(run, series), "");
     }
-    card(page, "Furthest off", classes::furthest(run), "");
     card(page, "Loss", losses(run), "");
     card(page, "Validation", plot::metric(run), "");
-    card(page, "How it was made", Some(facts(run)), "");
-    data::cards(page, run);
+    sections(page, tables::described(run));
     card(page, "Command", Some(command(run)), " wide");
     page.push_str("</div>\n");
 }
 
+/// The most key numbers in a row.
+const KEYS: usize = 7;
+
 fn keys(page: &mut String, run: &RunRecord) {
-    page.push_str("<dl class=\"keys\">\n");
-    for key in run.keys() {
+    let keys = run.keys();
+    // Rows are as even as can be.
+    let _ = writeln!(page, "<dl class=\"keys\" style=\"--columns:{}\">", keys.len().div_ceil(keys.len().div_ceil(KEYS).max(1)));
+    for key in keys {
         let (label, value, note) = (escaped(&key.label), escaped(&key.value), escaped(&key.note));
         let _ = writeln!(page, "<div><dt>{label}</dt><dd class=\"value\">{value}</dd><dd class=\"note\">{note}</dd></div>");
     }
     page.push_str("</dl>\n");
 }
 
-/// Training and validation loss, told apart by colour and stroke.
-fn losses(run: &RunRecord) -> Option<String> {
-    let svg = plot::losses(run)?;
-    let validated = run.history.iter().any(|point| point.validation.is_some());
-    let validation =
-        if validated { "<li><i class=\"f1 dashes\"></i>validation, on cases that are not learned from</li>" } else { "" };
-    let training = if validated { "training" } else { "training; no cases were held back to validate on" };
-    Some(format!("{svg}<ul class=\"legend\"><li><i class=\"f0\"></i>{training}</li>{validation}</ul>"))
+/// A forecast with names for what is drawn.
+fn forecast(run: &RunRecord, series: &Forecasted) -> Option<String> {
+    let level =
+        run.outcome().and_then(|(_, metrics)| if let Metrics::Forecast(metrics) = metrics { metrics.level } else { None });
+    let interval = level.map_or("interval".into(), |level| format!("{:.0} % interval", 100.0 * level));
+    let mut names = vec![("f7".into(), "what was seen, and what came".into()), ("f0 dashed".into(), "forecast".into())];
+    names.extend((!series.interval.is_empty()).then(|| ("f0 band".into(), interval)));
+    Some(plot::forecast(series, run.data.dates)? + &legend(names))
 }
 
-/// The matrix of counts, shaded by the share of the row; of many classes the most frequent errors.
+/// Training and validation loss, told apart by colour and stroke.
+fn losses(run: &RunRecord) -> Option<String> {
+    let validated = run.history.iter().any(|point| point.validation.is_some());
+    let training = if validated { "training" } else { "training; no cases were held back to validate on" };
+    let validation = validated.then(|| ("f1 dashed".into(), "validation, on cases that are not learned from".into()));
+    Some(plot::losses(run)? + &legend([("f0".into(), training.into())].into_iter().chain(validation)))
+}
+
+/// The matrix of counts, shaded by the share of the row; none of many classes.
 fn confusion(run: &RunRecord, metrics: &Classification) -> Option<String> {
-    if metrics.confusion.len() > WIDEST_MATRIX {
-        return Some(shared(tables::errors(run, metrics)) + &soft("The most frequent errors."));
-    }
-    if metrics.confusion.is_empty() {
+    if !(1..=WIDEST_MATRIX).contains(&metrics.confusion.len()) {
         return None;
     }
     let names: Vec<[String; 2]> = (0..metrics.confusion.len())
         .map(|class| run.class(class))
         .map(|name| [escaped(&name), escaped(&shortened(&name, LONGEST_NAME))])
         .collect();
-    let mut text = format!(
-        "{}<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix\"><thead><tr><th class=\"text\">true</th>",
-        sideways(110 + 80 * names.len())
-    );
+    let many = if names.len() > 12 { " many" } else { "" };
+    let mut text =
+        format!("<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix{many}\"><thead><tr><th class=\"text\">true</th>");
     for [name, short] in &names {
         let _ = write!(text, "<th title=\"{name}\">{short}</th>");
     }
@@ -115,13 +125,11 @@ fn confusion(run: &RunRecord, metrics: &Classification) -> Option<String> {
     Some(text + "</tbody></table></div>" + &note)
 }
 
-fn facts(run: &RunRecord) -> String {
-    let mut text = String::from("<div class=\"scroll\"><table class=\"facts\"><tbody>");
-    for (name, value) in run.facts() {
-        let _ = write!(text, "<tr><th class=\"text\">{}</th><td>{}</td></tr>", escaped(name), escaped(&value));
+fn sections(page: &mut String, sections: Vec<Section>) {
+    for Section { title, table, note } in sections {
+        let note = if note.is_empty() { note } else { soft(&escaped(&note)) };
+        card(page, &title, Some(shared(table) + &note), "");
     }
-    text.push_str("</tbody></table></div>");
-    text
 }
 
 fn command(run: &RunRecord) -> String {

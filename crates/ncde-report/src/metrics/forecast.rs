@@ -40,6 +40,18 @@ pub struct Forecast {
     pub scores: Vec<Score>,
     /// The same of forecasts that need no model.
     pub naive: Vec<Naive>,
+    /// The series that are forecast worst, the worst first, at most [`Forecast::MAX_SERIES`] of them; empty of a single one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<SeriesScore>,
+}
+
+/// How good the forecasts of one series are, over all horizons and channels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesScore {
+    /// The name of the series.
+    pub id: String,
+    /// Of the forecast, then of each naive one.
+    pub errors: Vec<Errors>,
 }
 
 /// How good the forecasts of one horizon and channel are.
@@ -170,6 +182,9 @@ pub struct Tally {
     period: Option<usize>,
     model: Vec<Sums>,
     naive: Vec<(String, Vec<Sums>)>,
+    /// The series that is compared now: the sums of the forecast and of each naive one.
+    current: Option<(String, Vec<Vec<Sums>>)>,
+    series: Vec<SeriesScore>,
 }
 
 impl Tally {
@@ -184,6 +199,8 @@ impl Tally {
             period: None,
             naive: naive.iter().map(|name| ((*name).to_owned(), sums.clone())).collect(),
             model: sums,
+            current: None,
+            series: Vec::new(),
         }
     }
 
@@ -193,12 +210,48 @@ impl Tally {
         Self { period, ..self }
     }
 
+    /// What is pushed from now on is of this series.
+    pub fn begin(&mut self, id: &str) {
+        self.end();
+        let sums = vec![vec![Sums::default(); self.model.len()]; 1 + self.naive.len()];
+        self.current = Some((id.to_owned(), sums));
+    }
+
+    fn end(&mut self) {
+        if let Some((id, sums)) = self.current.take() {
+            let of = |(at, sums): (usize, &Vec<Sums>)| Errors::over(self.scores(sums, at == 0 && self.level.is_some()).iter());
+            let errors: Vec<Errors> = sums.iter().enumerate().map(of).collect();
+            self.series.extend((errors[0].numbers > 0).then_some(SeriesScore { id, errors }));
+            // Of very many series only the worst are ever held.
+            if self.series.len() > 4 * Forecast::MAX_SERIES {
+                self.keep_worst();
+            }
+        }
+    }
+
+    fn keep_worst(&mut self) {
+        let error = |series: &SeriesScore| series.errors[0].mase.unwrap_or(series.errors[0].mae);
+        self.series.sort_by(|a, b| error(b).total_cmp(&error(a)));
+        self.series.truncate(Forecast::MAX_SERIES);
+    }
+
+    fn scores(&self, sums: &[Sums], intervals: bool) -> Vec<Score> {
+        let places = self.horizons.iter().flat_map(|&horizon| (0..self.channels.len()).map(move |c| (horizon, c)));
+        places.zip(sums).map(|((k, c), sums)| sums.score(k, c, self.scales[c], intervals)).collect()
+    }
+
     /// A forecast for the horizon and channel at these places, with half its interval and the naive forecasts in their order.
     pub fn push(&mut self, [horizon, channel]: [usize; 2], truth: f64, forecast: f64, width: Option<f64>, naive: &[f64]) {
         let place = horizon * self.channels.len() + channel;
         self.model[place].push(truth, forecast, width);
         for ((_, sums), forecast) in self.naive.iter_mut().zip(naive) {
             sums[place].push(truth, *forecast, None);
+        }
+        if let Some((_, sums)) = &mut self.current {
+            let widths = std::iter::once(width).chain(std::iter::repeat(None));
+            for ((sums, forecast), width) in sums.iter_mut().zip(std::iter::once(&forecast).chain(naive)).zip(widths) {
+                sums[place].push(truth, *forecast, width);
+            }
         }
     }
 
@@ -214,27 +267,31 @@ impl Tally {
     /// assert_eq!((metrics.mae, metrics.mase, metrics.coverage), (0.75, Some(0.375), Some(0.5)));
     /// assert_eq!((metrics.naive[0].mae, metrics.r2), (1.5, Some(1.0 - 1.25 / 2.0)));
     /// ```
-    pub fn finish(self, cases: usize) -> Option<Forecast> {
-        let list = |sums: &[Sums], intervals: bool| -> Vec<Score> {
-            let places = self.horizons.iter().flat_map(|&horizon| (0..self.channels.len()).map(move |c| (horizon, c)));
-            places.zip(sums).map(|((k, c), sums)| sums.score(k, c, self.scales[c], intervals)).collect()
-        };
-        let scores = list(&self.model, self.level.is_some());
+    pub fn finish(mut self, cases: usize) -> Option<Forecast> {
+        self.end();
+        self.keep_worst();
+        // A single one is the whole.
+        let series = if self.series.len() > 1 { std::mem::take(&mut self.series) } else { Vec::new() };
+        let scores = self.scores(&self.model, self.level.is_some());
         let Errors { numbers, mse, mae, mase, r2, coverage } = Errors::over(scores.iter());
         if numbers == 0 {
             return None;
         }
         let naive = self.naive.iter().map(|(name, sums)| {
-            let scores = list(sums, false);
+            let scores = self.scores(sums, false);
             let Errors { mse, mae, mase, r2, .. } = Errors::over(scores.iter());
             Naive { name: name.clone(), mse, mae, mase, r2, scores }
         });
         let (level, period, naive) = (self.level, self.period, naive.collect());
-        Some(Forecast { cases, numbers, mse, mae, mase, r2, coverage, level, period, naive, channels: self.channels, scores })
+        let channels = self.channels;
+        Some(Forecast { cases, numbers, mse, mae, mase, r2, coverage, level, period, channels, scores, naive, series })
     }
 }
 
 impl Forecast {
+    /// The most series whose own errors are kept.
+    pub const MAX_SERIES: usize = 40;
+
     /// The metrics of each horizon, over all channels: `[the forecast, each naive one]`.
     pub fn by_horizon(&self) -> Vec<(usize, Vec<Errors>)> {
         let mut horizons: Vec<usize> = self.scores.iter().map(|score| score.horizon).collect();

@@ -27,9 +27,9 @@ pub use calibration::{Bin, calibration, calibration_error};
 pub use classification::{
     ClassScore, Classification, Clusters, accuracy, balanced_accuracy, confusion, log_loss, macro_f1, predicted, softmax,
 };
-pub use forecast::{Errors, Forecast, Naive, Score, Tally};
+pub use forecast::{Errors, Forecast, Naive, Score, SeriesScore, Tally};
 pub use interval::{Interval, Spread, clustered, spread, wilson};
-pub use ranking::{auroc, average_precision, roc};
+pub use ranking::{auroc, average_precision, precision_recall, roc};
 pub use regression::{Regression, mae, mse, r2};
 
 /// The metrics of any task.

@@ -56,6 +56,26 @@ pub fn roc(scores: &[(f64, bool)]) -> Vec<[f64; 2]> {
     curve
 }
 
+/// The precision and recall of scores, each with whether its case is a positive one, if what scores at least a threshold is taken for positive: `[threshold,
+/// recall, precision]`, from the highest score down. Empty without a positive case.
+///
+/// ```
+/// let curve = ncde_report::metrics::precision_recall(&[(0.9, true), (0.6, false), (0.4, true), (0.1, false)]);
+/// assert_eq!(curve, [[0.9, 0.5, 1.0], [0.6, 0.5, 0.5], [0.4, 1.0, 2.0 / 3.0], [0.1, 1.0, 0.5]]);
+/// ```
+pub fn precision_recall(scores: &[(f64, bool)]) -> Vec<[f64; 3]> {
+    let mut sorted: Vec<(f64, bool)> = scores.iter().copied().filter(|(score, _)| !score.is_nan()).collect();
+    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let positives = sorted.iter().filter(|(_, positive)| *positive).count();
+    let (mut found, mut taken) = (0, 0);
+    let point = |tied: &[(f64, bool)]| {
+        found += tied.iter().filter(|(_, positive)| *positive).count();
+        taken += tied.len();
+        [tied[0].0, found as f64 / positives as f64, found as f64 / taken as f64]
+    };
+    if positives == 0 { Vec::new() } else { sorted.chunk_by(|a, b| a.0 == b.0).map(point).collect() }
+}
+
 /// The average precision of scores, each with whether its case is a positive one: the mean over positive cases of the precision among all cases that score at least as
 /// high. `None` without a positive case.
 ///

@@ -16,7 +16,7 @@ const BOTTOM: f64 = 38.0;
 const SIZE: f64 = 11.5;
 const CHARACTER: f64 = 0.64 * SIZE;
 /// How many colours the style of the page has.
-const COLOURS: usize = 8;
+pub(crate) const COLOURS: usize = 8;
 
 /// What is drawn, in the units of the axes. Colours count from 0, and there are eight.
 #[derive(Debug, Clone, PartialEq)]

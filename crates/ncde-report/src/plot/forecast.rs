@@ -1,10 +1,16 @@
 //! A series and its forecast: what was seen, what came, what was forecast and how surely.
 
-use super::chart::{Chart, Layer};
+use super::chart::{Axis, Chart, Layer};
+use super::date;
+use super::scale::Spacing;
+use crate::format::shortened;
 use crate::record::Forecasted;
 
+/// The longest name of an axis.
+const LONGEST_NAME: usize = 34;
+
 /// The plot; `None` without anything to draw.
-pub(crate) fn forecast(series: &Forecasted) -> Option<String> {
+pub(crate) fn forecast(series: &Forecasted, dates: bool) -> Option<String> {
     let band = series.forecast.iter().zip(&series.interval).map(|([time, _], [low, high])| [*time, *low, *high]);
     // What came begins where what was seen ends, so that the line is one.
     let joined = |points: &[[f64; 2]]| series.seen.last().into_iter().chain(points).copied().collect::<Vec<_>>();
@@ -21,5 +27,11 @@ pub(crate) fn forecast(series: &Forecasted) -> Option<String> {
     }
     let start = series.seen.last().map(|point| point[0]);
     layers.extend(start.map(|at| Layer::Rule { at, text: "now".into() }));
-    Chart::linear(format!("forecast of {}", series.channel), "time", &series.channel, layers).svg()
+    let title = format!("forecast of {}", series.channel);
+    let mut chart = Chart::linear(title, "time", &shortened(&series.channel, LONGEST_NAME), layers);
+    if dates {
+        let lines = [&series.seen, &series.truth, &series.forecast];
+        chart.x = Axis::new(date::name(lines.into_iter().flatten().map(|point| point[0])), Spacing::Dates);
+    }
+    chart.svg()
 }

@@ -3,13 +3,15 @@
 mod chart;
 mod classes;
 mod curves;
+mod date;
 mod forecast;
 mod ranking;
 mod scale;
 mod scatter;
 
+pub(crate) use chart::COLOURS;
 pub use chart::{Axis, Chart, Layer};
-pub(crate) use classes::{calibrated, cases, receiver};
+pub(crate) use classes::{PrecisionRecall, calibrated, cases, precision_recall, receiver};
 pub(crate) use curves::{losses, metric, metrics};
 pub(crate) use forecast::forecast;
 pub use ranking::Ranking;

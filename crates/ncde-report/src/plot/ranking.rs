@@ -4,6 +4,7 @@
 
 use super::chart::{Anchor, line, text, width};
 use crate::escape;
+use crate::format::shortened;
 use crate::statistics::Comparison;
 
 /// Between the axis and the top, where its numbers are.
@@ -11,6 +12,8 @@ const TOP: f64 = 24.0;
 /// From one bar to the next, and from one name to the next.
 const BAR: f64 = 8.0;
 const ROW: f64 = 17.0;
+/// The longest name of a model.
+const LONGEST_NAME: usize = 32;
 /// Between names and the axis.
 const GAP: f64 = 10.0;
 
@@ -48,7 +51,8 @@ impl Ranking {
         if count < 2 || self.models.iter().any(|(_, rank)| !rank.is_finite()) {
             return None;
         }
-        let labels: Vec<String> = self.models.iter().map(|(name, rank)| format!("{name} ({rank:.2})")).collect();
+        let label = |(name, rank): &(String, f64)| format!("{} ({rank:.2})", shortened(name, LONGEST_NAME));
+        let labels: Vec<String> = self.models.iter().map(label).collect();
         let side = labels.iter().map(|label| width(label)).fold(0.0, f64::max) + GAP;
         let long = (26.0 * (count - 1) as f64).max(140.0);
         let (left, right) = (side, side + long);
@@ -59,7 +63,11 @@ impl Ranking {
         let row = |at: usize| bars + ROW * (1 + if at < half { at } else { count - 1 - at }) as f64;
         let height = bars + ROW * half as f64 + 8.0;
         let title = escape::html(&format!("average ranks: {}", labels.join(", ")));
-        let mut svg = format!("<svg viewBox=\"0 0 {:.0} {height:.0}\" role=\"img\" aria-label=\"{title}\">", 2.0 * side + long);
+        let whole = 2.0 * side + long;
+        // As wide as its names need, so that they can be read wherever it is; a narrow page scrolls it.
+        let mut svg = format!(
+            "<svg viewBox=\"0 0 {whole:.0} {height:.0}\" style=\"width:{whole:.0}px;max-width:none\" role=\"img\" aria-label=\"{title}\">"
+        );
         line(&mut svg, "axis", [left, TOP], [right, TOP]);
         for rank in 1..=count {
             let x = place(rank as f64);

@@ -15,6 +15,8 @@ pub enum Spacing {
     Linear,
     /// Logarithmic if all values are positive and the largest is many times the smallest, else linear.
     Auto,
+    /// Linear in seconds since 1970-01-01T00:00:00Z, with ticks where years, months, days or hours begin.
+    Dates,
 }
 
 /// The largest is this many times the smallest where [`Spacing::Auto`] turns logarithmic.
@@ -42,6 +44,7 @@ enum Kind {
     },
     /// The ends are logarithms.
     Log,
+    Dates,
 }
 
 impl Scale {
@@ -57,14 +60,18 @@ impl Scale {
             let room = 0.04 * (high / low).log10();
             return Some(Self { low: low.log10() - room, high: high.log10() + room, kind: Kind::Log });
         }
+        let kind = match spacing {
+            Spacing::Dates if super::date::are_dates(low, high) => Kind::Dates,
+            _ => Kind::Linear { whole: spacing == Spacing::Whole },
+        };
         // Of one value alone: as much room as it is large. Halves keep the difference of huge numbers finite.
         let half = 0.5 * high - 0.5 * low;
         let room = match (half > 1e-12 * high.abs().max(low.abs()), low == 0.0 && high == 0.0) {
             (true, _) => 0.08 * half,
             (false, true) => 1.0,
+            (false, false) if kind == Kind::Dates => 60.0,
             (false, false) => 0.1 * high.abs().max(low.abs()),
         };
-        let kind = Kind::Linear { whole: spacing == Spacing::Whole };
         Some(Self { low: (low - room).max(f64::MIN / 4.0), high: (high + room).min(f64::MAX / 4.0), kind })
     }
 
@@ -80,6 +87,7 @@ impl Scale {
         match self.kind {
             Kind::Linear { whole } => self.linear_ticks(most, whole),
             Kind::Log => self.log_ticks(most),
+            Kind::Dates => super::date::ticks(self.low, self.high, most),
         }
     }
 
@@ -198,11 +206,11 @@ mod tests {
         for exponent in -300..300 {
             for (low, high) in [(0.0, 1.0), (1.0, 1.0), (0.999, 1.0), (-1.7, 3.1), (1.0, 1e6), (1.0, 23.0)] {
                 let values = [low * 10_f64.powi(exponent), high * 10_f64.powi(exponent)];
-                for spacing in [Spacing::Whole, Spacing::Linear, Spacing::Auto] {
+                for spacing in [Spacing::Whole, Spacing::Linear, Spacing::Auto, Spacing::Dates] {
                     let scale = Scale::of(values.into_iter(), spacing).unwrap();
                     let ticks = scale.ticks(5);
                     assert!(ticks.len() <= 5, "{values:?} {spacing:?} {ticks:?}");
-                    assert!(spacing == Spacing::Whole || !ticks.is_empty(), "{values:?} {spacing:?}");
+                    assert!(matches!(spacing, Spacing::Whole | Spacing::Dates) || !ticks.is_empty(), "{values:?} {spacing:?}");
                     assert!(ticks.windows(2).all(|pair| pair[0].value < pair[1].value && pair[0].label != pair[1].label));
                     assert!(ticks.iter().all(|tick| (-1e-9..=1.0 + 1e-9).contains(&scale.place(tick.value))), "{ticks:?}");
                     assert!(ticks.iter().all(|tick| tick.label.len() <= 10), "{ticks:?}");

@@ -190,6 +190,9 @@ pub struct DataSummary {
     /// What each column of the file is for: its name, its role, and what its cells hold; empty where a file has no columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<[String; 3]>,
+    /// Whether times are dates, in seconds since 1970-01-01T00:00:00Z; else they are numbers in a unit of their own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dates: bool,
     /// How many observations ahead a forecast looks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub horizon: Option<usize>,

@@ -1,9 +1,10 @@
 //! Made-up runs that look like real ones, the same every time.
 #![allow(dead_code, reason = "each test file uses some of it")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
-use ncde_report::metrics::predicted;
+use ncde_report::metrics::{Tally, predicted};
 use ncde_report::record::{
-    Baseline, Best, ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome, Point, Prediction, StopReason,
+    Baseline, Best, ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome, Point, Prediction, StopReason, Threshold,
 };
 use ncde_report::{Classification, Metrics, Regression, RunRecord};
 
@@ -181,6 +182,74 @@ pub(crate) fn regressor(made: Made<'_>) -> RunRecord {
         forecast: (60..84).map(|t| [t as f64, wave(t)[1] + 3.0]).collect(),
         interval: (60..84).map(|t| [wave(t)[1] - 5.0, wave(t)[1] + 11.0]).collect(),
     }];
+    run
+}
+
+/// A run of a forecaster on hourly loads, with dates; `scale` is the size of its errors.
+pub(crate) fn forecaster(scale: f64) -> RunRecord {
+    const FIRST: f64 = 1_713_400_200.0;
+    let mut run = regressor(Made { model: "reservoir", ..Made::default() });
+    run.data.name = "Electricity".into();
+    (run.data.task, run.data.dates, run.data.horizon) = ("forecast".into(), true, Some(24));
+    (run.predictions, run.metric) = (Vec::new(), "mase".into());
+    let channels = ["load (kW)", "temperature of the outside air, measured at the northern wall"].map(String::from);
+    let naive = ["last value", "seasonal", "mean"];
+    let horizons: Vec<usize> = (1..=24).collect();
+    let wave = |t: usize, c: usize| 100.0 * (c + 1) as f64 + 20.0 * (t as f64 * std::f64::consts::TAU / 24.0).sin();
+    let mut noise = Noise::new(3);
+    let mut tally = Tally::new(&horizons, &channels, &[5.0, 5.0], Some(0.9), &naive).with_period(Some(24));
+    for t in 200..300 {
+        if t % 40 == 0 {
+            tally.begin(["meter 8", "meter 9", "meter 7"][t / 40 - 5]);
+        }
+        for (place, k) in horizons.iter().enumerate() {
+            for c in 0..2 {
+                let truth = wave(t + k, c) + 4.0 * noise.draw();
+                let ours = wave(t + k, c) + scale * noise.draw() * (t / 40) as f64 / 6.0;
+                tally.push([place, c], truth, ours, Some(scale + 4.0), &[wave(t, c), wave(t + k - 24, c) + 4.0, 100.0]);
+            }
+        }
+    }
+    run.test = Some(Metrics::Forecast(tally.finish(3).unwrap()));
+    run.forecasts = ["meter 7", "meter 8"]
+        .into_iter()
+        .flat_map(|id| channels.iter().enumerate().map(move |(c, channel)| (id, c, channel)))
+        .map(|(id, c, channel)| {
+            let point = |t: usize| [FIRST + 3600.0 * t as f64, wave(t, c)];
+            Forecasted {
+                id: id.into(),
+                channel: channel.clone(),
+                seen: (0..72).map(point).collect(),
+                truth: (72..96).map(point).collect(),
+                forecast: (72..96).map(|t| [point(t)[0], point(t)[1] + 0.3 * scale]).collect(),
+                interval: (72..96).map(|t| [point(t)[1] - scale, point(t)[1] + scale]).collect(),
+            }
+        })
+        .collect();
+    run
+}
+
+/// A run that looks for a rare class from a threshold on.
+pub(crate) fn rare_class() -> RunRecord {
+    let classes = &["the machine runs as it should", "bearing fault"];
+    let mut run = classifier(Made { classes, ..Made::default() });
+    run.threshold = Some(Threshold { class: classes[1].into(), at: 0.31 });
+    let rare = |case: &Prediction| case.truth == Outcome::from(classes[1]);
+    let mut at = 0;
+    run.predictions.retain(|case| {
+        at += usize::from(rare(case));
+        !rare(case) || at.is_multiple_of(8)
+    });
+    for case in &mut run.predictions {
+        case.predicted = Outcome::from(classes[usize::from(case.probabilities[1] >= 0.31)]);
+    }
+    let of = |outcome: &Outcome| usize::from(*outcome == Outcome::from(classes[1]));
+    let rows: Vec<f64> = run.predictions.iter().flat_map(|case| case.probabilities.clone()).collect();
+    let [truth, decided] = [|case: &Prediction| case.truth.clone(), |case: &Prediction| case.predicted.clone()]
+        .map(|side| run.predictions.iter().map(|case| of(&side(case))).collect::<Vec<_>>());
+    run.test = Some(Metrics::Classification(Classification::decided(&rows, 2, &decided, &truth)));
+    run.baselines.truncate(1);
+    run.baselines[0].metrics = Metrics::Classification(Classification::of(&[0.9, 0.1].repeat(truth.len()), 2, &truth));
     run
 }
 
