@@ -19,7 +19,7 @@ fn a_file_becomes_a_model_a_report_and_predictions() {
     let end = lines.last().unwrap();
     assert_eq!((&end["event"], &end["steps"]), (&"finished".into(), &40.into()));
     assert!(end["test"]["accuracy"].as_f64().unwrap() > 0.3);
-    for file in ["model.json", "model.safetensors", "config.toml", "run.json", "report.html", "report.md"] {
+    for file in ["model.json", "model.safetensors", "config.toml", "run.json", "report.html", "report.json", "report.md"] {
         assert!(folder.path(&format!("run/{file}")).exists(), "{file}");
     }
     assert!(!folder.path("run/checkpoint.safetensors").exists());

@@ -68,7 +68,7 @@ fn reports_are_written_as_their_name_says_and_over_reports_alone() {
     let text = String::from_utf8(folder.read("x.md")).unwrap();
     assert!(text.starts_with("# reservoir on demo") && !text.contains("<html"), "{text}");
     assert!(!folder.path("x.html").exists());
-    assert_eq!(folder.run("report run -o y.html").ok().stdout, "y.html\ny.md\n");
+    assert_eq!(folder.run("report run -o y.html").ok().stdout, "y.html\ny.md\ny.json\n");
     for name in ["x.txt", "x.pdf", "x", "x.json"] {
         folder.run(&format!("report run -o {name}")).failed(2, &[name, ".html or .md"]);
         assert!(!folder.path(name).exists());

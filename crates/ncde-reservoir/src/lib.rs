@@ -18,6 +18,7 @@
 //! | `fold` | the same where only what a readout makes of them is wanted |
 //! | [`responses`] | pooled responses: mixtures, memories and pools together |
 //! | [`summary`] | memories at the end of a series, moments and extremes of channels |
+//! | [`ticks`] | rows between observations that are far apart |
 //! | `windows` | increments over windows of the horizon |
 //! | `words` | the signature of the path so far |
 //! | [`ridge`] | the readout, and its exact leave-one-out error |
@@ -36,6 +37,7 @@ pub mod responses;
 pub mod ridge;
 pub mod summary;
 pub mod sums;
+pub mod ticks;
 mod windows;
 mod words;
 
@@ -44,3 +46,4 @@ pub use fourier::{FourierScratch, SlidingFourier};
 pub use pool::{CUTS, LANES, Pooling};
 pub use responses::{Family, Responses, Rows, Scratch, Shape};
 pub use summary::{Summary, SummaryScratch, SummaryShape};
+pub use ticks::Ticked;

@@ -13,7 +13,8 @@ pub const CONFIG: &str = "config.toml";
 pub(super) const RECORD: &str = "run.json";
 
 /// The files that a run writes, and the pages that are made of it.
-const OWN: &[&str] = &[CONFIG, RECORD, SPEC, WEIGHTS, checkpoint::RUNNING, checkpoint::FINISHED, "report.html", "report.md"];
+const OWN: &[&str] =
+    &[CONFIG, RECORD, SPEC, WEIGHTS, checkpoint::RUNNING, checkpoint::FINISHED, "report.html", "report.json", "report.md"];
 
 /// Takes a directory for a run, until the lock is dropped.
 ///

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ncde_data::{Column, Dataset, Layout, Targets};
+use ncde_data::{Clock, Column, Dataset, Layout, Targets};
 use ncde_report::RunRecord;
 use ncde_report::record::{
     ColumnSummary, DataSummary, Forecasted, ModelSummary, Outcome as Answer, Overflowed, Prediction as Predicted, StopReason,
@@ -182,6 +182,7 @@ fn described(data: &Dataset, parts: &Parts, task: &Task) -> DataSummary {
         counts,
         columns: if data.vocabulary.is_some() { Vec::new() } else { columns.collect() },
         horizon: task.forecast().map(|forecast| forecast.horizon),
+        dates: data.times == Clock::Dates,
         ..DataSummary::default()
     }
 }

@@ -149,6 +149,7 @@ fn forecasted(forecast: &Forecast, data: &Dataset, ranges: &[PredictedRange]) ->
     let mut series = 0;
     for (case, range) in data.cases.iter().zip(ranges) {
         let mut compared = false;
+        tally.begin(&case.id);
         compare(forecast, case, channels, range, |t, [place, c], truth, [value, width], naive: &Naive<'_>| {
             compared = true;
             let mean = baseline.means[c];

@@ -8,7 +8,6 @@ use ncde_runtime::random::Stream;
 use ncde_runtime::{Model, Prediction, SPEC, WEIGHTS};
 use ncde_train::{Config, Event, Outcome, Run, TrainRequest, ignore, predict_all, score, watching};
 
-/// A small one.
 /// A small model for series as a whole.
 fn config(settings: &[&str]) -> Config {
     with(&["model.spans=3", "model.groups=1", "model.order=5"], settings)
@@ -277,6 +276,17 @@ fn constants_say_nothing() {
     if let Ok(outcome) = Run::new(&config(&[]), data, None).unwrap().train(&TrainRequest::new(folder.path()), &mut ignore) {
         assert!(outcome.record.test.unwrap().get("loss").unwrap().is_finite());
     }
+}
+
+/// Mixes are chosen on some cases, and the readout is solved for from products of all pairs of cases or, of very many, of features: all of them find what few cases show.
+#[test]
+fn many_cases_are_learned_from_like_few() {
+    let errors = [400, 1300, 8000].map(|cases| {
+        let data = Waves { cases, longest: 9, ..WAVES }.data();
+        let data = Dataset { targets: speeds(&data), ..data };
+        check(&["model.spans=2", "train.seed=1"], &data, "mse")
+    });
+    assert!(errors[0] < 0.4 && errors[1] < 0.9 * errors[0] && errors[2] < errors[1], "{errors:?}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ Examples:
       train a finished run longer
 
 A directory holds the model (`model.json`, `model.safetensors`), what was done (`config.toml`, `run.json`)
-and a report (`report.html`, `report.md`). A run that was interrupted (Ctrl-C, or killed) goes on with
+and a report (`report.html`, `report.md`, `report.json`). A run that was interrupted (Ctrl-C, or killed) goes on with
 `--resume DIR`, to the same weights; with other data or settings it does not. One run writes to a directory
 at a time. `state.safetensors` is for training longer, and may be deleted.";
 

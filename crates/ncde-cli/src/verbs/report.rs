@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ncde_report::{RunRecord, html, is_report, markdown};
+use ncde_report::{RunRecord, html, is_report, json, markdown};
 
 use crate::args::ReportArgs;
 use crate::error::{Failure, refuse};
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         };
         records.push(RunRecord { directory: folder.display().to_string(), ..RunRecord::read(&file)? });
     }
-    let texts = if page { page_and_markdown(&args.output, &records) } else { vec![(args.output.clone(), markdown(&records))] };
+    let texts = if page { page_and_texts(&args.output, &records) } else { vec![(args.output.clone(), markdown(&records))] };
     if let Some((path, _)) = texts.iter().find(|(path, _)| is_foreign(path)) {
         refuse!(
             "`{}` is there and is no report of ncde, so it is not overwritten; name another file (`--output FILE`)",
@@ -38,12 +38,14 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
 /// Writes the page of a run and its Markdown into its own directory; the path of the page.
 pub(crate) fn write_in(directory: &Path, record: &RunRecord) -> Result<PathBuf, Failure> {
     let page = directory.join("report.html");
-    write_all(&page_and_markdown(&page, std::slice::from_ref(record)))?;
+    write_all(&page_and_texts(&page, std::slice::from_ref(record)))?;
     Ok(page)
 }
 
-fn page_and_markdown(page: &Path, records: &[RunRecord]) -> Vec<(PathBuf, String)> {
-    vec![(page.into(), html(records)), (page.with_extension("md"), markdown(records))]
+fn page_and_texts(page: &Path, records: &[RunRecord]) -> Vec<(PathBuf, String)> {
+    let beside = [("md", markdown(records)), ("json", json(records))];
+    let beside = beside.map(|(extension, text)| (page.with_extension(extension), text));
+    std::iter::once((page.into(), html(records))).chain(beside).collect()
 }
 
 fn write_all(texts: &[(PathBuf, String)]) -> Result<(), Failure> {

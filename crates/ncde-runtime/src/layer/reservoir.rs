@@ -7,7 +7,7 @@
 //! The equations are in `ncde-reservoir`. Weights, none of them trained: `mix` `W`, `[spans, channels, groups]`; `taps` `[spans, groups, q + 1, 16]`; `cuts`, the
 //! thresholds, `[spans, groups, 4, 16]`. Times are in units of the horizon, beyond which what is old fades.
 
-use ncde_reservoir::{CUTS, Family, LANES, Responses, Rows, Scratch, Shape, Summary, SummaryScratch, SummaryShape, legendre};
+use ncde_reservoir::{CUTS, Family, LANES, Responses, Scratch, Shape, Summary, SummaryScratch, SummaryShape, Ticked, legendre};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{MAX_NUMBERS, MAX_SIZE, product, refuse};
@@ -21,6 +21,9 @@ use crate::Error;
 pub struct Reservoir {
     /// The time over which is pooled; the unit of all times below.
     pub horizon: f64,
+    /// The time between rows of the clock, which lie between observations that are farther apart; none: there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick: Option<f64>,
     /// What is remembered and pooled.
     pub responses: Shape,
     /// What is said of channels as they are.
@@ -82,6 +85,9 @@ impl Reservoir {
         let positive = |x: f64| x.is_finite() && x > 0.0;
         if !positive(self.horizon) {
             return refuse("horizon", format!("{}; a positive time is needed", self.horizon));
+        }
+        if let Some(tick) = self.tick.filter(|tick| !positive(*tick)) {
+            return refuse("tick", format!("{tick}; a positive time is needed"));
         }
         for (setting, order) in [("responses.order", self.responses.order), ("summary.order", self.summary.order)] {
             if !(1..=legendre::MAX_ORDER).contains(&order) {
@@ -187,6 +193,8 @@ impl Layer for Reservoir {
             responses: Responses::new(self.responses.clone(), input.width(), &mix, taps, cuts),
             summary: Summary::new(self.summary.clone(), input.width()),
             horizon: self.horizon,
+            tick: self.tick,
+            width: input.width(),
             readout: None,
             folded: Vec::new(),
             scratch: Default::default(),
@@ -200,6 +208,9 @@ struct Engine {
     responses: Responses,
     summary: Summary,
     horizon: f64,
+    tick: Option<f64>,
+    /// Numbers of a row.
+    width: usize,
     /// What reads the features, if they are not handed on themselves.
     readout: Option<Columns>,
     /// Where responses are folded into it: what it adds where all of them are 0.
@@ -211,9 +222,7 @@ struct Engine {
 struct EngineScratch {
     responses: Scratch,
     summary: SummaryScratch,
-    gaps: Vec<f64>,
-    since: Vec<f64>,
-    values: Vec<f32>,
+    ticked: Ticked,
     features: Vec<f32>,
 }
 
@@ -222,20 +231,19 @@ const HEAD: usize = 2;
 
 impl Engine {
     /// Takes some rows, `[rows, channels]`, at times since the start of the series. A number that is not finite stays in the state, where whoever keeps it looks.
-    fn take(&mut self, memory: Share<'_>, times: impl Iterator<Item = f64>, values: impl Iterator<Item = f64>) {
+    fn take<'r>(&mut self, memory: Share<'_>, rows: impl Iterator<Item = &'r Row<'r>>) {
         let Share { wide: [started, last], narrow: state } = memory else { return };
-        let EngineScratch { responses, summary, gaps, since, values: narrow, .. } = &mut self.scratch;
+        let EngineScratch { responses, summary, ticked, .. } = &mut self.scratch;
         let first = *started == 0.0;
-        gaps.clear();
-        since.clear();
-        for time in times {
-            gaps.push((time - *last) / self.horizon);
-            since.push(time / self.horizon);
-            (*started, *last) = (1.0, time);
+        let (state, values) = state.split_at_mut(self.responses.state() + self.summary.state());
+        ticked.clear();
+        for row in rows {
+            let before = (*last, (*started != 0.0).then_some(&*values));
+            ticked.push(before, row.time, row.values.iter().map(|&x| x as f32), self.horizon, self.tick);
+            (*started, *last) = (1.0, row.time);
+            values.iter_mut().zip(row.values).for_each(|(last, &x)| *last = x as f32);
         }
-        narrow.clear();
-        narrow.extend(values.map(|x| x as f32));
-        let rows = Rows { gaps, since, values: narrow, first };
+        let rows = ticked.rows(0, ticked.count(), first);
         let (pools, rest) = state.split_at_mut(self.responses.state());
         self.responses.push(pools, rows, responses);
         self.summary.push(rest, rows, summary);
@@ -245,6 +253,7 @@ impl Engine {
     fn read(&mut self, state: &[f32], statics: &[f64], out: &mut Vec<f64>) {
         let features = &mut self.scratch.features;
         let (pools, rest) = state.split_at(self.responses.state());
+        let rest = &rest[..self.summary.state()];
         features.clear();
         self.responses.read(pools, features);
         self.summary.read(rest, features);
@@ -265,7 +274,9 @@ impl Engine {
 
 impl Step for Engine {
     fn memory(&self) -> Size {
-        Size { wide: HEAD, narrow: self.responses.state() + self.summary.state() }
+        // With a clock the last row is remembered as well.
+        let last = if self.tick.is_some() { self.width } else { 0 };
+        Size { wide: HEAD, narrow: self.responses.state() + self.summary.state() + last }
     }
 
     fn read_by(&mut self, mut readout: Columns) -> Option<Columns> {
@@ -283,13 +294,13 @@ impl Step for Engine {
     }
 
     fn push(&mut self, mut memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        self.take(memory.again(), std::iter::once(row.time), row.values.iter().copied());
+        self.take(memory.again(), std::iter::once(&row));
         self.read(memory.narrow, row.statics, out);
         Ok(true)
     }
 
     fn pass(&mut self, memory: Share<'_>, rows: &[Row<'_>]) -> Result<(), Error> {
-        self.take(memory, rows.iter().map(|row| row.time), rows.iter().flat_map(|row| row.values.iter().copied()));
+        self.take(memory, rows.iter());
         Ok(())
     }
 }

@@ -246,7 +246,7 @@ fn reservoir(dice: &mut Dice, width: usize) -> Value {
     };
     let (least, families) = if many || !(memories || moments) { (1, always) } else { (0, json!(families)) };
     json!({
-        "layer": "reservoir", "horizon": 0.6 + 3.0 * dice.uniform(),
+        "layer": "reservoir", "horizon": 0.6 + 3.0 * dice.uniform(), "tick": if dice.chance(0.5) { json!(0.05 + 0.2 * dice.uniform()) } else { Value::Null },
         "responses": {"order": dice.whole(1, 12), "spans": spans(dice, least), "delay": dice.uniform(), "families": families},
         "summary": {"order": dice.whole(1, 12), "spans": spans(dice, usize::from(memories || moments)), "memories": memories, "moments": moments, "areas": dice.whole(0, width), "windows": dice.one_of(&[0, 5, 32]), "depth": dice.whole(0, 3)},
     })

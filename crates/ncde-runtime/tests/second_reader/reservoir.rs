@@ -127,8 +127,29 @@ pub(crate) fn memory(spec: &Value, rows: &Rows) -> Vec<Vec<f64>> {
     all
 }
 
-/// Features as columns: one list for each, with a number for each row.
+/// The features after each row; those of rows of the clock in between are left out at the end.
 pub(crate) fn reservoir(spec: &Value, own: &Own<'_>, rows: &Rows) -> Vec<Vec<f64>> {
+    let mut all = Rows { times: Vec::new(), values: Vec::new(), ..rows.clone() };
+    let mut places = Vec::new();
+    for (k, (&time, values)) in rows.times.iter().zip(&rows.values).enumerate() {
+        if let (Some(tick), Some(before)) = (spec["tick"].as_f64(), k.checked_sub(1)) {
+            let (from, last) = (rows.times[before], &rows.values[before]);
+            let count = ((time - from) / number(&spec["horizon"]) / tick - 0.25).ceil().min(32.0) - 1.0;
+            for j in 1..=count.max(0.0) as usize {
+                let share = j as f64 / (count + 1.0);
+                all.times.push(from + share * (time - from));
+                all.values.push(last.iter().zip(values).map(|(a, b)| a + share * (b - a)).collect());
+            }
+        }
+        places.push(all.times.len());
+        all.times.push(time);
+        all.values.push(values.clone());
+    }
+    let features = features(spec, own, &all);
+    places.into_iter().map(|k| features[k].clone()).collect()
+}
+
+fn features(spec: &Value, own: &Own<'_>, rows: &Rows) -> Vec<Vec<f64>> {
     let (n, c, horizon) = (rows.values.len(), rows.values[0].len(), number(&spec["horizon"]));
     let since: Vec<f64> = rows.times.iter().map(|t| t / horizon).collect();
     let gaps: Vec<f64> = (0..n).map(|k| if k == 0 { 0.0 } else { (rows.times[k] - rows.times[k - 1]) / horizon }).collect();

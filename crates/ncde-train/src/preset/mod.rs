@@ -58,7 +58,13 @@ pub(super) struct Clock {
     pub(super) usual: f64,
     /// The middle gap between two observations.
     pub(super) gap: f64,
+    /// Whether some gaps are clearly longer.
+    pub(super) is_uneven: bool,
 }
+
+/// A gap is long if it is more than so many middle ones, and gaps are uneven if more than this share of them are long.
+const LONG_GAP: f64 = 1.25;
+const MANY_GAPS: f64 = 0.01;
 
 impl Clock {
     /// Of series with these times, times `factor`.
@@ -69,18 +75,17 @@ impl Clock {
         };
         let durations: Vec<f64> = series.clone().filter_map(|times| Some(times.last()? - times.first()?)).collect();
         let longest = durations.iter().copied().fold(0.0, f64::max) * factor;
-        Self {
-            longest,
-            usual: middle(durations),
-            gap: middle(series.flat_map(|times| times.windows(2).map(|w| w[1] - w[0])).collect()),
-        }
+        let gaps: Vec<f64> = series.flat_map(|times| times.windows(2).map(|w| w[1] - w[0])).collect();
+        let (count, gap) = (gaps.len(), middle(gaps.clone()));
+        let long = gaps.into_iter().filter(|own| own * factor > LONG_GAP * gap).count();
+        Self { longest, usual: middle(durations), gap, is_uneven: long as f64 > MANY_GAPS * count as f64 }
     }
 
     /// The same, if no more than so many observations are looked at together.
     pub(super) fn within(self, observations: usize) -> Self {
         let most = observations as f64 * self.gap;
         let within = |duration: f64| if most > 0.0 { duration.min(most) } else { duration };
-        Self { longest: within(self.longest), usual: within(self.usual), gap: self.gap }
+        Self { longest: within(self.longest), usual: within(self.usual), gap: self.gap, is_uneven: self.is_uneven }
     }
 }
 

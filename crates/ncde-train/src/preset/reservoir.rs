@@ -44,6 +44,8 @@ table! {
         order: usize,
         /// What is remembered of a series that is predicted as a whole: `full`, a hundred kilobytes and more, as each response has its longest run, mean height and mean time above thresholds (the default), or `small`, a few kilobytes, for streams of very many series.
         memory: MemoryName,
+        /// Whether responses are also read on a clock between observations that are far apart, where a series is predicted as a whole; by default if gaps between observations differ.
+        ticks: bool,
         /// How many random functions of memories there are, where every observation is predicted at; 600 by default.
         random: usize,
     }
@@ -75,7 +77,11 @@ fn turns(period: f64, facts: &Facts) -> Vec<[f64; 2]> {
 impl ReservoirKeys {
     /// Memories of changes, each span about twice as long as the one before, random functions of them, and a readout.
     fn steps(&mut self, facts: &Facts) -> Result<Built, Error> {
-        let set = [("model.groups", self.groups.is_some()), ("model.memory", self.memory.is_some())];
+        let set = [
+            ("model.groups", self.groups.is_some()),
+            ("model.memory", self.memory.is_some()),
+            ("model.ticks", self.ticks.is_some()),
+        ];
         if let Some((key, _)) = set.into_iter().find(|(_, set)| *set) {
             return refuse(key, "set, but there are no pools where every observation is predicted at; leave it out");
         }
@@ -149,7 +155,8 @@ impl Preset for ReservoirKeys {
         let has_words = facts.channels > 1 && usual_depth(facts.width()) > 2;
         let depth = if has_words { usual_depth(facts.width()) } else { 0 };
         let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas, windows, depth };
-        let reservoir = Reservoir { horizon, responses, summary };
+        let ticks = *self.ticks.get_or_insert(facts.clock.is_uneven);
+        let reservoir = Reservoir { horizon, tick: ticks.then_some(gap / horizon), responses, summary };
         let layers = vec![
             LayerSpec::Reservoir(reservoir.clone()),
             LayerSpec::Pool(Pool { over: Over::Last }),

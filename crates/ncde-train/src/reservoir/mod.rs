@@ -116,7 +116,7 @@ impl Run {
         let cases: Vec<CaseRows<'_>> = (0..self.data.cases.len())
             .map(|i| {
                 let (values, times, statics) = self.features.case(i);
-                CaseRows::new(values, times, statics, full.horizon)
+                CaseRows::new(values, times, statics, full)
             })
             .collect();
         // Channels of time and counts go into summaries, not into mixtures.

@@ -1,40 +1,41 @@
 //! What a reservoir is given and what it should say: rows of series, observations that are learned from, targets.
 
-use ncde_reservoir::Rows;
+use ncde_reservoir::{Rows, Ticked};
 use ncde_runtime::At;
+use ncde_runtime::layer::Reservoir;
 
 use crate::goal::Goal;
 use ncde_runtime::random::Stream;
 
-/// The rows of one case; times in units of the horizon.
+/// The rows of one case, with those of a clock between them.
 #[derive(Debug, Clone)]
 pub(super) struct CaseRows<'a> {
-    values: &'a [f32],
-    gaps: Vec<f64>,
-    since: Vec<f64>,
+    ticked: Ticked,
+    /// For each observation, how many rows there are up to it.
+    ends: Vec<usize>,
     pub(super) statics: &'a [f32],
 }
 
 impl<'a> CaseRows<'a> {
-    pub(super) fn new(values: &'a [f32], times: &[f64], statics: &'a [f32], horizon: f64) -> Self {
-        let since: Vec<f64> = times.iter().map(|time| time / horizon).collect();
-        // As a prediction computes it: the difference of times first.
-        let gaps = times.iter().scan(0.0, |last, &time| Some((time - std::mem::replace(last, time)) / horizon)).collect();
-        Self { values, gaps, since, statics }
+    pub(super) fn new(values: &[f32], times: &[f64], statics: &'a [f32], reservoir: &Reservoir) -> Self {
+        let (mut ticked, mut ends, mut before) = (Ticked::default(), Vec::with_capacity(times.len()), (0.0, None));
+        let width = values.len() / times.len().max(1);
+        for (&time, row) in times.iter().zip(values.chunks_exact(width.max(1))) {
+            ticked.push(before, time, row.iter().copied(), reservoir.horizon, reservoir.tick);
+            before = (time, Some(row));
+            ends.push(ticked.count());
+        }
+        Self { ticked, ends, statics }
     }
 
     pub(super) fn rows(&self) -> Rows<'_> {
-        Rows { gaps: &self.gaps, since: &self.since, values: self.values, first: true }
+        self.part(0, self.ends.len())
     }
 
+    /// The rows of observations from one to another.
     pub(super) fn part(&self, from: usize, to: usize) -> Rows<'_> {
-        let width = self.values.len() / self.gaps.len().max(1);
-        Rows {
-            gaps: &self.gaps[from..to],
-            since: &self.since[from..to],
-            values: &self.values[from * width..to * width],
-            first: from == 0,
-        }
+        let end = |observation: usize| observation.checked_sub(1).map_or(0, |last| self.ends[last]);
+        self.ticked.rows(end(from), end(to), from == 0)
     }
 }
 
