@@ -143,11 +143,6 @@ fn interleaved(ids: &[&str], times: std::ops::Range<u32>) -> String {
 #[test]
 fn a_series_of_a_small_reservoir_takes_a_few_kilobytes() {
     let folder = trained();
-    let bytes_in = |state: &str| {
-        let saved: serde_json::Value = serde_json::from_slice(&folder.read(state)).unwrap();
-        let count = |kind: &str| saved["series"]["0"]["memory"][kind].as_array().map_or(0, Vec::len);
-        8 * count("wide") + 4 * count("narrow")
-    };
     folder.run("train --data whole.csv --out small --set memory=small").ok();
     let text = String::from_utf8(folder.read("whole.csv")).unwrap();
     let whole = folder.run("predict small --data whole.csv").csv();
@@ -156,11 +151,10 @@ fn a_series_of_a_small_reservoir_takes_a_few_kilobytes() {
         let last = streamed.iter().rfind(|line| line[0] == row[0]).unwrap();
         assert_eq!(last[2..], row[1..]);
     }
-    let bytes = bytes_in("s.json");
+    let saved: serde_json::Value = serde_json::from_slice(&folder.read("s.json")).unwrap();
+    let count = |kind: &str| saved["series"]["0"]["memory"][kind].as_array().map_or(0, Vec::len);
+    let bytes = 8 * count("wide") + 4 * count("narrow");
     assert!((100..4096).contains(&bytes), "{bytes}");
-    folder.run("train --data whole.csv --out full").ok();
-    folder.run_with("stream full --state f.json", &text).ok();
-    assert!(bytes_in("f.json") > 10 * bytes);
 }
 
 #[test]
