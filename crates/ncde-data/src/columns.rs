@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Duplicates, TimeFormat};
+use crate::{Duplicates, Shape, TimeFormat};
 
 impl Columns {
     /// The columns that name a case, of a file with columns of these names: a name with a comma in it is one column if there is one that is called so.
@@ -65,4 +65,12 @@ columns! {
     "tokens" => tokens: String,
     /// Whether a token that training did not see is taken for `<unknown>`, and a category for none of those it saw; no by default: it is an error.
     "unknown" => unknown: bool,
+    /// Texts or numbers that stand for a missing value, such as `9999`, beside the usual ones.
+    "missing" => missing: Vec<String>,
+    /// How a table holds its series: `long` (a row an observation), `wide` (a row a series, a column a time step) or `melted` (a row a value, with the name of its channel).
+    "shape" => shape: Shape,
+    /// The zone of dates without an offset, such as `Europe/Berlin`; else they are taken as UTC.
+    "time_zone" => time_zone: String,
+    /// Whether an array of three axes is `[cases, channels, length]`; else it is `[cases, length, channels]`.
+    "channels_first" => channels_first: bool,
 }

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::shown;
+use crate::shape::Shape;
 use crate::text::marks::Marks;
 use crate::text::time::TimeFormat;
 
@@ -46,6 +47,18 @@ pub struct Layout {
     /// Whether a category that training did not see is none of those it saw; else it is refused.
     #[serde(default)]
     pub unknown: bool,
+    /// What stands for a missing cell beside the usual texts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// How the file held its series; the columns are those of the long form.
+    #[serde(default, skip_serializing_if = "Shape::is_long")]
+    pub shape: Shape,
+    /// The column with the times of day that belong to the dates in the column of times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<String>,
+    /// The zone of dates without an offset; without it they are UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
 }
 
 /// One column of a table.
@@ -160,6 +173,22 @@ impl Duplicates {
     /// All of them, with what each is called.
     pub const ALL: [(&'static str, Self); 4] =
         [("refuse", Self::Refuse), ("first", Self::First), ("last", Self::Last), ("mean", Self::Mean)];
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self {
+            separator: ',',
+            columns: vec![],
+            sort: false,
+            duplicates: Duplicates::Refuse,
+            unknown: false,
+            missing: vec![],
+            shape: Shape::Long,
+            clock: None,
+            time_zone: None,
+        }
+    }
 }
 
 impl Layout {
@@ -284,7 +313,7 @@ mod tests {
             column("a", Role::Channel, number(',')),
             column("b", Role::Channel, number(',')),
         ];
-        let layout = |columns| Layout { separator: ',', columns, sort: false, duplicates: Duplicates::Refuse, unknown: false };
+        let layout = |columns| Layout { columns, ..Layout::default() };
         let wanted = "patient_id -> id, timestamp -> time (ISO, UTC), sex -> static (category of 2), a, b -> channel (decimal `,`), \
                       row -> ignored";
         assert_eq!(layout(columns.clone()).to_string(), wanted);
@@ -299,7 +328,7 @@ mod tests {
             column("t", Role::Time, Cells::Time { format: TimeFormat::UnixMs, marks: Marks::PLAIN, offset: false }),
             column("x", Role::Channel, Cells::Number { marks: Marks { decimal: ',', thousands: Some('.') }, unit: "€".into() }),
         ];
-        let layout = Layout { separator: ';', columns, sort: true, duplicates: Duplicates::Mean, unknown: false };
+        let layout = Layout { separator: ';', columns, sort: true, duplicates: Duplicates::Mean, ..Layout::default() };
         let text = serde_json::to_string(&layout).unwrap();
         assert!(text.contains(r#""format":"unix-ms""#) && text.contains(r#""duplicates":"mean""#), "{text}");
         assert_eq!(serde_json::from_str::<Layout>(&text).unwrap(), layout);

@@ -5,6 +5,7 @@ mod date;
 pub(crate) mod formats;
 pub(crate) mod lines;
 pub(crate) mod marks;
+pub(crate) mod missing;
 pub(crate) mod number;
 pub(crate) mod time;
 pub(crate) mod unit;

@@ -46,8 +46,7 @@ impl Value {
     /// The number of a cell, or of its text; `is_only` of the only column with values.
     pub(in super::super) fn read(&mut self, cell: &[u8], is_only: bool, at: impl Fn() -> Location) -> Result<f64, Error> {
         // In a column of tokens only a blank cell is missing.
-        let is_missing =
-            if self.role == Role::Token { cell.trim_ascii().is_empty() } else { number::cell(cell) == Cell::Missing };
+        let is_missing = if self.role == Role::Token { cell.trim_ascii().is_empty() } else { number::is_missing(cell) };
         if is_missing {
             return Ok(f64::NAN);
         }
@@ -91,6 +90,9 @@ fn find(words: &Words, key: &str, text: &str, at: impl FnOnce() -> Location, to:
 }
 
 fn not_a_number(cell: &[u8], is_only: bool) -> &'static str {
+    if number::is_infinite(cell) {
+        return "it is infinite: say `--missing inf,-inf` to take such cells for missing, or write numbers";
+    }
     match (cell.contains(&b','), is_only) {
         (true, _) => "other cells have a decimal point: write numbers in one way, or say which mark they have (`--decimal`)",
         (false, true) => {

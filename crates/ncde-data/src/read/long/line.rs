@@ -9,6 +9,7 @@ use super::{by_names, known, table};
 use crate::error::{Location, at_field, at_line, hint, listed, shown};
 use crate::schema::{Cells, Column, Role};
 use crate::text::marks::Marks;
+use crate::text::missing::Missing;
 use crate::text::time::TimeFormat;
 use crate::vocabulary::Words;
 use crate::{Clock, Error, Schema, Warning};
@@ -59,6 +60,7 @@ pub struct LineReader {
     /// Where values go that are given by name.
     named: Vec<Target>,
     time: Column,
+    missing: Missing,
     table: Option<Table>,
 }
 
@@ -97,13 +99,14 @@ impl LineReader {
             }
         };
         columns.iter_mut().for_each(|column| known::override_cells(&mut column.cells, &options));
-        let unknown = Policy::of(&options.columns, schema.table.as_ref()).unknown;
+        let Policy { unknown, missing, .. } = Policy::of(&options.columns, schema.table.as_ref());
+        let missing = Missing::new(&missing);
         let named = columns.iter().filter_map(|column| Target::of(column, &schema, unknown)).collect();
         let plain =
             Cells::Time { format: options.columns.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
         let time = columns.into_iter().find(|column| column.role == Role::Time);
         let time = time.unwrap_or(Column { name: "time".into(), role: Role::Time, cells: plain });
-        Self { schema, options, named, time, table: None }
+        Self { schema, options, named, time, missing, table: None }
     }
 
     /// Reads the header of a table; what was guessed.
@@ -129,8 +132,7 @@ impl LineReader {
             Some(layout) => known::columns("the header", &header.names, FileKind::Series, layout, options)?,
             None => {
                 let columns = by_names(&header.names, &self.schema);
-                let layout =
-                    crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
+                let layout = crate::Layout { columns, unknown, ..crate::Layout::default() };
                 let (columns, _) = known::columns("the header", &header.names, FileKind::Series, &layout, options)?;
                 let read = crate::Layout { columns: columns.clone(), ..layout };
                 let seen = "the model was trained on a file that has no columns, so these are taken by their names";
@@ -194,7 +196,7 @@ impl LineReader {
                 Role::Label | Role::Group | Role::Ignored => {}
                 role @ (Role::Channel | Role::Static | Role::Token) => {
                     let Some(target) = &mut table.targets[i] else { continue };
-                    let x = target.value.read(cell, false, at)?;
+                    let x = target.value.read(self.missing.clean(cell), false, at)?;
                     target.put(x, if role == Role::Static { &mut line.statics } else { &mut line.values });
                 }
             }
@@ -236,10 +238,10 @@ impl LineReader {
         for (name, value) in given {
             let at = || at_field("", 0, format!("`{}`", shown(name)));
             if let Some(target) = self.named.iter_mut().find(|target| target.is_of(role) && target.value.name == *name) {
-                target.give(value, at, &mut numbers)?;
+                target.give(value, &self.missing, at, &mut numbers)?;
             } else if let (Some(place), Given::Number(_) | Given::Missing) = (names.iter().position(|known| known == name), value)
             {
-                numbers[place] = if let Given::Number(x) = value { *x } else { f64::NAN };
+                numbers[place] = self.missing.number(value);
             } else {
                 let what = if statics { "static covariate" } else { "channel" };
                 let known = self.named.iter().filter(|target| target.is_of(role)).map(|target| target.value.name.clone());
@@ -262,8 +264,7 @@ impl LineReader {
         let is_text = |value: &Given| matches!(value, Given::Text(_));
         let is_tokens = self.schema.vocabulary.is_some() && !statics;
         if given.len() == count && !is_tokens && !given.iter().any(is_text) {
-            let number = |value: &Given| if let Given::Number(x) = value { *x } else { f64::NAN };
-            return Ok(given.iter().map(number).collect());
+            return Ok(given.iter().map(|value| self.missing.number(value)).collect());
         }
         let columns = self.named.iter().filter(|target| target.is_of(role)).count();
         if given.len() != columns {
@@ -276,7 +277,7 @@ impl LineReader {
         let of_role = self.named.iter_mut().filter(|target| target.is_of(role));
         for (target, value) in of_role.zip(given) {
             let name = shown(&target.value.name);
-            target.give(value, || at_field("", 0, format!("`{name}`")), &mut numbers)?;
+            target.give(value, &self.missing, || at_field("", 0, format!("`{name}`")), &mut numbers)?;
         }
         Ok(numbers)
     }
@@ -292,6 +293,16 @@ fn is_end(cell: &[u8], at: impl Fn() -> Location) -> Result<bool, Error> {
         b"1" | b"true" | b"yes" => Ok(true),
         _ => {
             Err(Error::header(at(), format!("`{}` does not say whether the series ends", shown(cell)), "write true, or nothing"))
+        }
+    }
+}
+
+impl Missing {
+    /// What a channel holds of a value that is a number or nothing.
+    fn number(&self, given: &Given) -> f64 {
+        match given {
+            Given::Number(x) if !self.is_number(*x) => *x,
+            _ => f64::NAN,
         }
     }
 }
@@ -332,8 +343,9 @@ impl Target {
     }
 
     /// Takes a value that is not a cell.
-    fn give(&mut self, given: &Given, at: impl Fn() -> Location, numbers: &mut [f64]) -> Result<(), Error> {
+    fn give(&mut self, given: &Given, missing: &Missing, at: impl Fn() -> Location, numbers: &mut [f64]) -> Result<(), Error> {
         let text = match given {
+            Given::Number(x) if missing.is_number(*x) => String::new(),
             Given::Missing => String::new(),
             Given::Number(x) if matches!(self.value.kind, super::cell::Kind::Numbers(..)) => {
                 self.put(*x, numbers);
@@ -342,7 +354,7 @@ impl Target {
             Given::Number(x) => (x + 0.0).to_string(),
             Given::Text(text) => text.clone(),
         };
-        let x = self.value.read(text.as_bytes(), false, at)?;
+        let x = self.value.read(missing.clean(text.as_bytes()), false, at)?;
         self.put(x, numbers);
         Ok(())
     }

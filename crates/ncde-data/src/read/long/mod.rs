@@ -41,7 +41,9 @@ use std::collections::HashMap;
 
 use super::{Input, Loaded, ReadOptions};
 use crate::schema::{Cells, Column, Layout, Role, Schema, Warning};
+use crate::shape::Shape;
 use crate::text::marks::{Evidence, Marks};
+use crate::text::missing::Missing;
 use crate::text::time::TimeFormat;
 use crate::{Columns, Error};
 use facts::Facts;
@@ -69,7 +71,7 @@ pub(super) fn begin(
     let (columns, warnings) = match layout {
         Some(layout) => known::columns(first.file(), &header.names, kind, layout, options)?,
         None => {
-            let (facts, rows) = facts_of(files)?;
+            let (facts, rows) = facts_of(files, &Missing::new(&policy.missing))?;
             let seen = guess::Seen { file: first.file(), names: &header.names, facts: &facts, rows, kind, options };
             guess::columns(&seen, &|columns, ids| rises(files, &facts, columns, ids))?
         }
@@ -84,12 +86,16 @@ impl Policy {
             sort: columns.sort.or(layout.map(|layout| layout.sort)).unwrap_or(false),
             duplicates: columns.duplicates.or(layout.map(|layout| layout.duplicates)).unwrap_or_default(),
             unknown: columns.unknown.or(layout.map(|layout| layout.unknown)).unwrap_or(false),
+            missing: columns.missing.clone().or(layout.map(|layout| layout.missing.clone())).unwrap_or_default(),
+            time_zone: columns.time_zone.clone().or(layout.and_then(|layout| layout.time_zone.clone())),
+            shape: Shape::Long,
+            clock: None,
         }
     }
 }
 
 /// What all cells of some files say, and how many rows there are.
-fn facts_of(files: &[(&Input<'_>, &Header)]) -> Result<(Vec<Facts>, u64), Error> {
+fn facts_of(files: &[(&Input<'_>, &Header)], missing: &Missing) -> Result<(Vec<Facts>, u64), Error> {
     let names = files.first().map_or(&[][..], |(_, header)| &header.names[..]);
     let mut facts: Vec<Facts> = names.iter().map(|name| Facts::new(name)).collect();
     let mut rows = 0;
@@ -99,7 +105,7 @@ fn facts_of(files: &[(&Input<'_>, &Header)]) -> Result<(Vec<Facts>, u64), Error>
         rows += header.rows(input, |_, cells| {
             for (cell, place) in cells.iter().zip(&place) {
                 if let Some(i) = place {
-                    facts[*i].add(cell);
+                    facts[*i].add(cell, missing);
                 }
             }
             Ok(())

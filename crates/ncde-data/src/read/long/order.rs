@@ -10,7 +10,7 @@ use crate::text::time::written;
 impl Table {
     /// Sorts rows and joins those of one time, as the policy says.
     pub(super) fn arrange(&mut self) -> Result<(), Error> {
-        let (policy, width) = (self.policy, self.values.len());
+        let (policy, width) = (self.policy.clone(), self.values.len());
         let mut cases = std::mem::take(&mut self.cases);
         for case in &mut cases {
             if policy.sort && !case.times.is_sorted() {

@@ -14,15 +14,25 @@ use crate::dataset::Clock;
 use crate::error::{Location, at_line, listed, shown};
 use crate::label::{Label, Labels};
 use crate::schema::{Cells, Column, Duplicates, Layout, Role};
+use crate::shape::Shape;
 use crate::text::lines::utf8;
+use crate::text::missing::Missing;
 
 /// What happens to rows that are not in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Policy {
     pub(in super::super) sort: bool,
     pub(in super::super) duplicates: Duplicates,
     /// Whether categories that are not known are none of those that are.
     pub(in super::super) unknown: bool,
+    /// What stands for a missing cell beside the usual texts.
+    pub(in super::super) missing: Vec<String>,
+    /// The zone of dates without an offset.
+    pub(in super::super) time_zone: Option<String>,
+    /// How files hold their series.
+    pub(in super::super) shape: Shape,
+    /// The column with the times of day of dates.
+    pub(in super::super) clock: Option<String>,
 }
 
 /// A case, so far.
@@ -45,6 +55,7 @@ pub(in super::super) struct Table {
     /// Whether a case may have one row only, as in a file of labels and statics.
     is_one_row: bool,
     pub(super) policy: Policy,
+    missing: Missing,
     pub(in super::super) files: Vec<String>,
     /// The names in the header of the first file.
     first: Vec<String>,
@@ -81,6 +92,7 @@ impl Table {
         let (files, first, cases) = (vec![], vec![], vec![]);
         Self {
             is_one_row,
+            missing: Missing::new(&policy.missing),
             policy,
             files,
             first,
@@ -179,12 +191,12 @@ impl Table {
                 (Role::Time, _) => self.time(cell, || at(i))?,
                 (Role::Label, _) => {
                     if let Some(labels) = &mut self.labels {
-                        let label = labels.label(cell, || at(i))?;
+                        let label = labels.label(self.missing.clean(cell), || at(i))?;
                         self.cases[self.current].labels.push(label);
                     }
                 }
                 (Role::Channel | Role::Static | Role::Token, k) => {
-                    let x = self.values[k].read(cell, width == 1, || at(i))?;
+                    let x = self.values[k].read(self.missing.clean(cell), width == 1, || at(i))?;
                     self.cases[self.current].values[start + k] = x;
                 }
             }
