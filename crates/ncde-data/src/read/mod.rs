@@ -14,7 +14,7 @@ mod ts;
 use std::path::{Path, PathBuf};
 
 pub use format::Format;
-use input::Input;
+use input::{Input, in_any_encoding};
 pub use long::{Given, Line, LineReader};
 
 use crate::schema::{Layout, Schema, Warning};
@@ -109,7 +109,7 @@ pub fn load(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded, Err
     if path.is_dir() {
         return folder::read(path, options);
     }
-    from_input(&Input::of(path)?, path, options)
+    from_input(Input::of(path)?, path, options)
 }
 
 /// Reads a file that is in memory; `name` stands for the name of the file.
@@ -135,24 +135,30 @@ pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Dat
 ///
 /// As of [`read`].
 pub fn load_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
-    from_input(&Input::bytes(name, bytes), Path::new(name), options)
+    from_input(Input::bytes(name, bytes), Path::new(name), options)
 }
 
-fn from_input(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
+fn from_input(input: Input<'_>, path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
+    let file = input.file().to_owned();
+    let (mut loaded, warning) = in_any_encoding(vec![input], |inputs| of_format(&inputs[0], path, options))?;
+    loaded.warnings.extend(warning);
+    match &options.labels {
+        Some(labels) => labels::attach(loaded, &file, labels, options),
+        None => Ok(loaded),
+    }
+}
+
+fn of_format(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
     let mut source = input.open()?;
     let format = format::of(&mut source, path, options.format)?;
     let name = stem(path);
-    let loaded = match format {
+    match format {
         Format::Ts => ts::read(source, &name, options),
         Format::Arff => arff::read(source, &name, options),
         Format::Csv => long::read(input, &name, options),
         Format::Parquet | Format::Arrow => long::read(&columnar::open(input, format, options)?, &name, options),
         Format::Npz => arrays::read_npz(source, &name, options),
         Format::Npy => arrays::read_npy(source, &name, options),
-    }?;
-    match &options.labels {
-        Some(labels) => labels::attach(loaded, input.file(), labels, options),
-        None => Ok(loaded),
     }
 }
 

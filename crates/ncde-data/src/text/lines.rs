@@ -5,7 +5,8 @@
 use std::io::{self, BufRead};
 
 use crate::Error;
-use crate::error::{Location, at_line};
+use crate::error::Location;
+use crate::text::encoding::Encoding;
 
 /// A file that is open.
 pub(crate) struct Source<'a> {
@@ -14,6 +15,8 @@ pub(crate) struct Source<'a> {
     pub(crate) reader: Box<dyn BufRead + 'a>,
     /// Whether what is read is unpacked gzip.
     pub(crate) is_gzip: bool,
+    /// How its letters were written; what is read is UTF-8.
+    pub(crate) encoding: Encoding,
 }
 
 impl Source<'_> {
@@ -63,9 +66,6 @@ impl<'a> Lines<'a> {
         let mut lines = Self { source, buffer: Vec::new(), count: 0 };
         let start = lines.source.reader.fill_buf().map(|start| start[..start.len().min(3)].to_vec());
         let start = start.map_err(|error| lines.source.failed(error))?;
-        if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-            return Err(Error::NotUtf8 { at: at_line(lines.file(), 1) });
-        }
         if start == b"\xef\xbb\xbf" {
             lines.source.reader.consume(3);
         }
@@ -124,7 +124,7 @@ mod tests {
 
     fn lines(text: &[u8]) -> Lines<'_> {
         let reader = Box::new(io::BufReader::with_capacity(4, text));
-        Lines::new(Source { file: "test".into(), reader, is_gzip: false }).unwrap()
+        Lines::new(Source { file: "test".into(), reader, is_gzip: false, encoding: Encoding::Utf8 }).unwrap()
     }
 
     #[test]

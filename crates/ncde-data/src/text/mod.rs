@@ -2,6 +2,7 @@
 
 pub(crate) mod cells;
 mod date;
+pub(crate) mod encoding;
 pub(crate) mod formats;
 pub(crate) mod lines;
 pub(crate) mod marks;

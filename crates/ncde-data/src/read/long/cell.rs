@@ -54,6 +54,7 @@ impl Value {
             Kind::Numbers(marks, unit) => match unit::cell(*marks, unit, cell) {
                 Cell::Number(x) => Ok(x),
                 Cell::Missing => Ok(f64::NAN),
+                Cell::Other if str::from_utf8(cell).is_err() => Err(Error::NotUtf8 { at: at() }),
                 Cell::Other => Err(Error::NotANumber { at: at(), seen: shown(cell), fix: not_a_number(cell, is_only) }),
             },
             Kind::Texts(texts) => Ok(texts.number(utf8(cell, &at)?.trim(), at) as f64),

@@ -75,7 +75,8 @@ impl Facts {
         Self { different: may_be_id.then(HashSet::new), ..Self::default() }
     }
 
-    pub(super) fn add(&mut self, cell: &[u8], missing: &Missing) {
+    /// Takes a cell into account; whether it is text.
+    pub(super) fn add(&mut self, cell: &[u8], missing: &Missing) -> bool {
         if let Some(different) = &mut self.different {
             let mut hasher = DefaultHasher::new();
             cell.trim_ascii().hash(&mut hasher);
@@ -84,7 +85,7 @@ impl Facts {
         let read = number::cell(cell);
         if read == Cell::Missing {
             self.counts = Counts::No;
-            return;
+            return true;
         }
         self.counts = match (self.counts, read) {
             (Counts::Empty, Cell::Number(x)) if x == 0.0 || x == 1.0 => Counts::Up(x),
@@ -93,7 +94,7 @@ impl Facts {
         };
         // A row may well be number 9999.
         if missing.is(cell) {
-            return;
+            return true;
         }
         let is_number = self.marks.add(cell);
         if self.numbers + self.texts == 0 {
@@ -110,10 +111,12 @@ impl Facts {
             self.texts += 1;
             self.measured.add(cell);
             self.near_numbers += u64::from(is_near_number(cell));
+            let Ok(text) = str::from_utf8(cell) else { return false };
             if self.example.is_none() {
-                self.example = str::from_utf8(cell).ok().map(|text| text.trim().to_string());
+                self.example = Some(text.trim().to_string());
             }
         }
+        true
     }
 
     /// After all cells: texts are numbers if each is one with the same unit. Plain numbers may stand among them if the unit is
@@ -174,7 +177,7 @@ mod tests {
 
     fn facts(name: &str, cells: &[&str]) -> Facts {
         let mut facts = Facts::new(name);
-        cells.iter().for_each(|cell| facts.add(cell.as_bytes(), &Missing::default()));
+        assert!(cells.iter().all(|cell| facts.add(cell.as_bytes(), &Missing::default())));
         facts
     }
 

@@ -102,10 +102,12 @@ fn facts_of(files: &[(&Input<'_>, &Header)], missing: &Missing) -> Result<(Vec<F
     for (input, header) in files {
         facts.iter_mut().for_each(Facts::next_file);
         let place: Vec<Option<usize>> = header.names.iter().map(|name| names.iter().position(|other| other == name)).collect();
-        rows += header.rows(input, |_, cells| {
-            for (cell, place) in cells.iter().zip(&place) {
-                if let Some(i) = place {
-                    facts[*i].add(cell, missing);
+        rows += header.rows(input, |line, cells| {
+            for (k, (cell, place)) in cells.iter().zip(&place).enumerate() {
+                if let Some(i) = place
+                    && !facts[*i].add(cell, missing)
+                {
+                    return Err(Error::NotUtf8 { at: header.at(input.file(), line, k) });
                 }
             }
             Ok(())
