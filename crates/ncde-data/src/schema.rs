@@ -263,6 +263,9 @@ impl fmt::Display for Layout {
             let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
             write!(f, "{comma}{} -> {role}{detail}", names.join(", "))?;
         }
+        if let Some(clock) = &self.clock {
+            write!(f, ", times of day in `{}`", shown(clock))?;
+        }
         if self.with(Role::Time).next().is_none() {
             write!(f, ", times are counted")?;
         }

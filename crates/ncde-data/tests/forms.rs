@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 mod encodings;
+mod shapes;
+mod tops;
 
 use ncde_data::{Dataset, Loaded, ReadOptions, Warning, load_bytes};
 

@@ -43,14 +43,14 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> 
 
 /// The table of all files, each a case with its id.
 fn join(inputs: &[Input<'_>], ids: &[String], path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
-    let headers = inputs.iter().map(Header::of).collect::<Result<Vec<Header>, Error>>()?;
+    let mut headers = inputs.iter().map(Header::of).collect::<Result<Vec<Header>, Error>>()?;
     let Some(first) = headers.first() else {
         return Err(Error::Empty { file: path.display().to_string(), seen: "holds no csv files", wanted: "one for each case" });
     };
     let separator = char::from(first.separator);
-    let all: Vec<(&Input<'_>, &Header)> = inputs.iter().zip(&headers).collect();
-    let (mut table, warnings) = begin(&all, FileKind::OfFolder, options)?;
-    for ((input, header), id) in all.iter().zip(ids) {
+    let all: Vec<&Input<'_>> = inputs.iter().collect();
+    let (mut table, warnings) = begin(&all, &mut headers, FileKind::OfFolder, options)?;
+    for ((input, header), id) in inputs.iter().zip(&headers).zip(ids) {
         table.take(input, header, Some(id))?;
     }
     table.finish(&stem(path), options, separator, warnings)

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::MultiGzDecoder;
 
 use super::columnar::Columns;
+use super::grid::Grid;
 use crate::text::encoding::{Decoder, Encoding};
 use crate::text::lines::Source;
 use crate::{Error, Warning};
@@ -30,6 +31,9 @@ enum From<'a> {
     /// A table that is no text.
     #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only the feature makes some"))]
     Columns(Columns),
+    /// Its cells.
+    #[expect(dead_code, reason = "JSON becomes one")]
+    Grid(Grid),
 }
 
 impl<'a> Input<'a> {
@@ -57,11 +61,21 @@ impl<'a> Input<'a> {
         Self { file: file.into(), from: From::Columns(columns), encoding: None }
     }
 
-    /// The table, if it is no text.
-    pub(super) fn table(&self) -> Option<&Columns> {
+    /// The names of the columns of a table, if it is no text.
+    pub(super) fn names(&self) -> Option<&[String]> {
         match &self.from {
-            From::Columns(columns) => Some(columns),
+            From::Columns(columns) => Some(columns.names()),
+            From::Grid(grid) => Some(&grid.names),
             From::Path(_) | From::Bytes(_) => None,
+        }
+    }
+
+    /// Calls `each` with every row of a table that is no text.
+    pub(super) fn each(&self, each: impl FnMut(u64, &[Cow<'_, [u8]>]) -> Result<(), Error>) -> Result<(), Error> {
+        match &self.from {
+            From::Columns(columns) => columns.each(each),
+            From::Grid(grid) => grid.each(each),
+            From::Path(_) | From::Bytes(_) => Ok(()),
         }
     }
 
@@ -80,7 +94,7 @@ impl<'a> Input<'a> {
         match &self.from {
             From::Bytes(bytes) => self.unpack(Box::new(&bytes[..])),
             // What it was read from is not kept: there is no text of it.
-            From::Columns(_) => self.unpack(Box::new(std::io::empty())),
+            From::Columns(_) | From::Grid(_) => self.unpack(Box::new(std::io::empty())),
             From::Path(path) => {
                 let opened = File::open(path).map_err(|source| Error::Open { file: self.file.clone(), source })?;
                 self.unpack(Box::new(BufReader::with_capacity(PIECE, opened)))

@@ -19,8 +19,9 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
     }
     let input = columnar::table(Input::of(labels)?, labels, options)?;
     let ((table, header, warnings), encoding) = in_any_encoding(vec![input], |inputs| {
-        let (input, header) = (&inputs[0], Header::of(&inputs[0])?);
-        let (mut table, warnings) = begin(&[(input, &header)], FileKind::Labels, options)?;
+        let (input, mut header) = (&inputs[0], [Header::of(&inputs[0])?]);
+        let (mut table, warnings) = begin(&[input], &mut header, FileKind::Labels, options)?;
+        let [header] = header;
         table.take(input, &header, None)?;
         Ok((table, header, warnings))
     })?;

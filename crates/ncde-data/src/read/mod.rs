@@ -5,6 +5,7 @@ mod arrays;
 mod columnar;
 mod folder;
 mod format;
+mod grid;
 mod input;
 mod labels;
 mod long;

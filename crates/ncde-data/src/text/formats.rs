@@ -1,5 +1,6 @@
 //! Which format the times of a column have: the one that all of them can have.
 
+use super::date::of_day;
 use super::marks::Marks;
 use super::number;
 use super::time::{TimeFormat, has_offset};
@@ -7,10 +8,14 @@ use super::time::{TimeFormat, has_offset};
 /// The formats that all times so far can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Formats {
-    possible: u8,
+    possible: u16,
     /// The first time can have these.
-    first: u8,
+    first: u16,
     seen: bool,
+    /// Whether some are no whole days.
+    pub(crate) has_clock: bool,
+    /// Whether some are no times of day.
+    is_no_clock: bool,
     /// Times with and without an offset.
     pub(crate) offsets: u64,
     pub(crate) plain: u64,
@@ -18,7 +23,7 @@ pub(crate) struct Formats {
 
 impl Default for Formats {
     fn default() -> Self {
-        Self { possible: u8::MAX, first: 0, seen: false, offsets: 0, plain: 0 }
+        Self { possible: u16::MAX, first: 0, seen: false, has_clock: false, is_no_clock: false, offsets: 0, plain: 0 }
     }
 }
 
@@ -34,19 +39,21 @@ pub(crate) enum Found {
 impl Formats {
     /// Takes a cell into account; numbers may have marks of any kind.
     pub(crate) fn add(&mut self, text: &[u8], is_number: bool) {
+        self.is_no_clock |= is_number || !is_of_day(text);
         if self.seen && self.possible == 0 {
             return;
         }
         let mut possible = 0;
         for (_, format) in TimeFormat::ALL {
+            let time = || format.time(text, Marks::PLAIN);
             let is_possible = match format {
                 TimeFormat::Number => is_number,
                 TimeFormat::Unix => is_number && number::cell(text).number().is_some_and(|t| (UNIX_FIRST..UNIX_END).contains(&t)),
                 TimeFormat::UnixMs => {
                     is_number && number::cell(text).number().is_some_and(|t| (UNIX_FIRST * 1e3..UNIX_END * 1e3).contains(&t))
                 }
-                TimeFormat::Compact => is_number && format.time(text, Marks::PLAIN).is_some(),
-                _ => !is_number && format.time(text, Marks::PLAIN).is_some(),
+                TimeFormat::Compact => is_number && time().is_some(),
+                _ => !is_number && time().inspect(|t| self.has_clock |= t % DAY != 0.0).is_some(),
             };
             possible |= if is_possible { bit(format) } else { 0 };
         }
@@ -76,6 +83,11 @@ impl Formats {
         found.map_or(Found::None, Found::One)
     }
 
+    /// Whether all of them are times of day.
+    pub(crate) fn are_clocks(self) -> bool {
+        self.seen && !self.is_no_clock
+    }
+
     /// Whether all of them are dates, whatever the column is called.
     pub(crate) fn are_dates(self) -> bool {
         let dates = bit(TimeFormat::Iso) | bit(TimeFormat::Us) | bit(TimeFormat::European);
@@ -83,11 +95,18 @@ impl Formats {
     }
 }
 
+const DAY: f64 = 86_400.0;
+
 /// Numbers of seconds that are dates rather than durations: the years 2000 to 2100.
 const UNIX_FIRST: f64 = 946_684_800.0;
 const UNIX_END: f64 = 4_102_444_800.0;
 
-fn bit(format: TimeFormat) -> u8 {
+/// A time of day, with seconds or without.
+fn is_of_day(text: &[u8]) -> bool {
+    str::from_utf8(text).is_ok_and(|text| of_day(text).is_some())
+}
+
+fn bit(format: TimeFormat) -> u16 {
     1 << TimeFormat::ALL.iter().position(|(_, other)| *other == format).unwrap_or(0)
 }
 

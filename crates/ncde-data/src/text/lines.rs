@@ -8,6 +8,10 @@ use crate::Error;
 use crate::error::Location;
 use crate::text::encoding::Encoding;
 
+/// A quote that is not closed by then never will be.
+const MAX_RECORD_LINES: usize = 200;
+const MAX_RECORD_BYTES: usize = 1 << 16;
+
 /// A file that is open.
 pub(crate) struct Source<'a> {
     /// As the user named it.
@@ -84,6 +88,30 @@ impl<'a> Lines<'a> {
         }
         self.count += 1;
         Ok(Some(Line { number: self.count, text: trimmed(&self.buffer) }))
+    }
+
+    /// The next line, with those behind it while `is_open` says that it goes on: a cell in quotes may hold ends of lines. Its
+    /// number is that of the first.
+    pub(crate) fn record(&mut self, is_open: impl Fn(&[u8]) -> bool) -> Result<Option<Line<'_>>, Error> {
+        self.next()?;
+        let number = self.count;
+        if self.buffer.is_empty() {
+            return Ok(None);
+        }
+        let mut lines = 1;
+        while self.buffer.contains(&b'"')
+            && lines < MAX_RECORD_LINES
+            && self.buffer.len() < MAX_RECORD_BYTES
+            && is_open(trimmed(&self.buffer))
+        {
+            let read = self.source.reader.read_until(b'\n', &mut self.buffer);
+            if read.map_err(|error| self.source.failed(error))? == 0 {
+                break;
+            }
+            lines += 1;
+            self.count += 1;
+        }
+        Ok(Some(Line { number, text: trimmed(&self.buffer) }))
     }
 
     /// The next lines, at least so many bytes of them unless the file ends.

@@ -32,7 +32,7 @@ impl Columns {
         match *self {}
     }
 
-    pub(super) fn each(&self, _: impl FnMut(u64, &[std::borrow::Cow<'_, [u8]>]) -> Result<(), Error>) -> Result<u64, Error> {
+    pub(super) fn each(&self, _: impl FnMut(u64, &[std::borrow::Cow<'_, [u8]>]) -> Result<(), Error>) -> Result<(), Error> {
         match *self {}
     }
 }

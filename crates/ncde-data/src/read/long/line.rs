@@ -118,7 +118,8 @@ impl LineReader {
             Some(layout) if text.contains(&(layout.separator as u8)) => layout.separator as u8,
             _ => Header::separator_of(text),
         };
-        let header = Header::from_line("", 0, text, separator)?;
+        let mut header = Header::from_line("", 0, text, separator)?;
+        header.join_clock(&self.options, self.schema.table.as_ref());
         let unknown = Policy::of(&self.options.columns, self.schema.table.as_ref()).unknown;
         let is_known = |layout: &crate::Layout| layout.columns.iter().any(|column| column.name == END);
         let is_named = self.schema.channels.iter().chain(&self.schema.statics).any(|name| name == END);
@@ -173,7 +174,7 @@ impl LineReader {
             return Err(Error::header(at_line("", 0), "there is no header", "give it first"));
         };
         let header = &table.header;
-        let cells = header.cells("", 0, text)?;
+        let cells = header.dated(header.cells("", 0, text)?);
         let mut line = Line {
             id: None,
             time: None,

@@ -117,7 +117,31 @@ pub(super) fn people() -> Vec<Person> {
             name: "date and time",
             flags: "",
             text: table("id,date,time,x,label", |r| format!("{},2021-03-04,{}:00,{},{}", r.id(), r.clock(), r.x, r.label())),
-            wanted: Question(&["columns `date`, `time` could all hold times", "--time"]),
+            wanted: Schema(
+                "id -> id, date -> time (ISO, UTC), label -> label, x -> channel, time -> ignored, times of day in `time`",
+            ),
+            warning: "columns `date` and `time` are taken together for the time; say so with `--time date,time`",
+        },
+        Person {
+            name: "date and clock, answered",
+            flags: "--time Tag,Uhrzeit",
+            text: table("id;Tag;Uhrzeit;x;label", |r| {
+                format!("{};{:02}.03.2021;{};{};{}", r.id(), r.day(), r.clock(), r.x, r.label())
+            }),
+            wanted: Schema(
+                "id -> id, Tag -> time (day first, UTC), label -> label, x -> channel, Uhrzeit -> ignored, times of day in `Uhrzeit`",
+            ),
+            warning: "",
+        },
+        Person {
+            name: "two clocks",
+            flags: "",
+            text: table("id,date,start_time,end_time,x,label", |r| {
+                format!("{},2021-03-{:02},{},{},{},{}", r.id(), r.day(), r.clock(), r.clock(), r.x, r.label())
+            }),
+            wanted: Schema(
+                "id -> id, date -> time (ISO, UTC), label -> label, start_time, end_time -> channel (category of 21), x -> channel",
+            ),
             warning: "",
         },
         Person {
