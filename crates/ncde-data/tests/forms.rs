@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 mod encodings;
+mod json;
 mod shapes;
 mod tops;
 

@@ -29,7 +29,6 @@ impl Grid {
     }
 
     /// How many cells there are.
-    #[expect(dead_code, reason = "a limit of JSON")]
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }

@@ -9,6 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::columnar::Columns;
 use super::grid::Grid;
+use crate::error::at_line;
 use crate::text::encoding::{Decoder, Encoding};
 use crate::text::lines::Source;
 use crate::{Error, Warning};
@@ -32,7 +33,6 @@ enum From<'a> {
     #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only the feature makes some"))]
     Columns(Columns),
     /// Its cells.
-    #[expect(dead_code, reason = "JSON becomes one")]
     Grid(Grid),
 }
 
@@ -59,6 +59,22 @@ impl<'a> Input<'a> {
     #[cfg(feature = "parquet")]
     pub(super) fn columns(file: &str, columns: Columns) -> Self {
         Self { file: file.into(), from: From::Columns(columns), encoding: None }
+    }
+
+    /// A table of cells that were read from a file.
+    pub(super) fn grid(file: &str, grid: Grid) -> Input<'static> {
+        Input { file: file.into(), from: From::Grid(grid), encoding: None }
+    }
+
+    /// All of its text.
+    pub(super) fn text(&self) -> Result<Vec<u8>, Error> {
+        let mut source = self.open()?;
+        let mut bytes = Vec::new();
+        match source.reader.read_to_end(&mut bytes) {
+            Err(error) => Err(source.failed(error)),
+            Ok(_) if str::from_utf8(&bytes).is_err() => Err(Error::NotUtf8 { at: at_line(&self.file, 0) }),
+            Ok(_) => Ok(bytes),
+        }
     }
 
     /// The names of the columns of a table, if it is no text.

@@ -7,6 +7,7 @@ mod folder;
 mod format;
 mod grid;
 mod input;
+mod json;
 mod labels;
 mod long;
 mod rows;
@@ -158,6 +159,7 @@ fn of_format(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<Lo
         Format::Arff => arff::read(source, &name, options),
         Format::Csv => long::read(input, &name, options),
         Format::Parquet | Format::Arrow => long::read(&columnar::open(input, format, options)?, &name, options),
+        Format::Json => long::read(&json::open(input)?, &name, options),
         Format::Npz => arrays::read_npz(source, &name, options),
         Format::Npy => arrays::read_npy(source, &name, options),
     }

@@ -39,8 +39,9 @@ impl Missing {
 /// A number with a decimal point or a decimal comma.
 fn number(cell: &[u8]) -> Option<f64> {
     number::cell(cell).number().or_else(|| {
-        let text = str::from_utf8(cell).ok().filter(|text| text.contains(','))?;
-        number::cell(text.replacen(',', ".", 1).as_bytes()).number()
+        let text = str::from_utf8(cell).ok()?.trim();
+        let infinite = text.parse().ok().filter(|x: &f64| x.is_infinite());
+        infinite.or_else(|| number::cell(text.replacen(',', ".", 1).as_bytes()).number())
     })
 }
 

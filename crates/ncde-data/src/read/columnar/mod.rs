@@ -19,7 +19,7 @@ pub(super) use table::Columns;
 
 use std::path::Path;
 
-use super::{Format, Input, ReadOptions, format};
+use super::{Format, Input, ReadOptions, format, json};
 use crate::Error;
 
 /// Without the feature there are none.
@@ -42,6 +42,7 @@ pub(super) fn table<'a>(input: Input<'a>, path: &Path, options: &ReadOptions) ->
     let format = format::of(&mut input.open()?, path, None);
     match format {
         Ok(format @ (Format::Parquet | Format::Arrow)) => open(&input, format, options),
+        Ok(Format::Json) => json::open(&input),
         // Any other file is a csv file here, whatever it is called.
         _ => Ok(input),
     }

@@ -40,7 +40,7 @@ pub(super) use finish::{expand, groups};
 pub(super) use guess::FileKind;
 pub(super) use header::Header;
 pub use line::{Given, Line, LineReader};
-pub(super) use names::is_label;
+pub(super) use names::{is_id, is_label};
 pub(super) use table::Table;
 
 use std::collections::HashMap;

@@ -61,6 +61,11 @@ impl Top {
         self.lines.iter().skip(line + 1).map(|(_, text)| text.as_slice()).collect()
     }
 
+    /// The cells of the lines below one.
+    fn rows(&self, line: usize, separator: u8) -> Vec<Vec<Cow<'_, [u8]>>> {
+        self.below(line).into_iter().filter_map(|row| cells(row, separator).ok()).collect()
+    }
+
     /// The line of the header, and how many lines of a preamble stand above it.
     fn start(&self) -> (usize, usize) {
         let comments = self.lines.iter().take_while(|(_, text)| is_comment(text)).count();
@@ -88,7 +93,8 @@ impl Top {
             fits(*i).is_some_and(|separator| {
                 let columns = count(&self.lines[*i].1, separator);
                 let is_other = |(_, text): &(u64, Vec<u8>)| count(text, separator) != columns;
-                self.lines[comments..*i].iter().all(is_other) && are_names(&self.lines[*i].1, separator)
+                self.lines[comments..*i].iter().all(is_other)
+                    && (are_names(&self.lines[*i].1, separator) || is_second_row(&self.rows(*i, separator)))
             })
         };
         let start = (comments + 1..last).find(is_below_preamble).unwrap_or(comments);
@@ -106,7 +112,7 @@ pub(super) fn header(file: &str, top: &Top) -> Result<Header, Error> {
     let text = text.trim_ascii_start().strip_prefix(b"#").unwrap_or(text);
     let below = top.below(start);
     let separator = top.separator.unwrap_or_else(|| separator(text, &below));
-    let rows: Vec<Vec<Cow<'_, [u8]>>> = below.iter().filter_map(|row| cells(row, separator).ok()).collect();
+    let rows = top.rows(start, separator);
     let mut header = match (is_second_row(&rows), cells(text, separator)) {
         (true, Ok(first)) => {
             let first: Vec<Cow<'_, str>> = first.iter().map(|cell| String::from_utf8_lossy(cell)).collect();
