@@ -57,7 +57,7 @@ columns! {
     "sort" => sort: bool,
     /// What happens to several rows of one case and time: `refuse`, `first`, `last` or `mean`.
     "duplicates" => duplicates: Duplicates,
-    /// How times are written: `number`, `iso`, `us`, `european`, `compact`, `unix`, `unix-ms` or `clock`.
+    /// How times are written: `number`, `iso`, `us`, `european`, `compact`, `unix`, `unix-ms`, `month`, `named-month` or `clock`.
     "time_format" => time_format: TimeFormat,
     /// The mark before fractions: `.` or `,`.
     "decimal" => decimal: char,

@@ -243,7 +243,10 @@ impl fmt::Display for Layout {
         let mut kinds: Vec<(Role, String, Vec<&str>)> = Vec::new();
         for role in [Role::Id, Role::Group, Role::Time, Role::Label, Role::Static, Role::Channel, Role::Token, Role::Ignored] {
             for column in self.with(role) {
-                let detail = column.detail();
+                let mut detail = column.detail();
+                if self.time_zone.is_some() {
+                    detail = detail.replace(", UTC", "");
+                }
                 match kinds.iter_mut().find(|(other, also, _)| *other == role && *also == detail) {
                     Some((_, _, names)) => names.push(&column.name),
                     None => kinds.push((role, detail, vec![&column.name])),
@@ -262,6 +265,9 @@ impl fmt::Display for Layout {
             let comma = if i == 0 { "" } else { ", " };
             let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
             write!(f, "{comma}{} -> {role}{detail}", names.join(", "))?;
+        }
+        if let Some(zone) = &self.time_zone {
+            write!(f, ", zone {}", shown(zone))?;
         }
         if let Some(clock) = &self.clock {
             write!(f, ", times of day in `{}`", shown(clock))?;

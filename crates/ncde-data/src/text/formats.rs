@@ -52,7 +52,7 @@ impl Formats {
                 TimeFormat::UnixMs => {
                     is_number && number::cell(text).number().is_some_and(|t| (UNIX_FIRST * 1e3..UNIX_END * 1e3).contains(&t))
                 }
-                TimeFormat::Compact => is_number && time().is_some(),
+                TimeFormat::Compact => is_number && time().inspect(|t| self.has_clock |= t % DAY != 0.0).is_some(),
                 _ => !is_number && time().inspect(|t| self.has_clock |= t % DAY != 0.0).is_some(),
             };
             possible |= if is_possible { bit(format) } else { 0 };
@@ -90,7 +90,10 @@ impl Formats {
 
     /// Whether all of them are dates, whatever the column is called.
     pub(crate) fn are_dates(self) -> bool {
-        let dates = bit(TimeFormat::Iso) | bit(TimeFormat::Us) | bit(TimeFormat::European);
+        let dates = [TimeFormat::Iso, TimeFormat::Us, TimeFormat::European, TimeFormat::Month, TimeFormat::NamedMonth]
+            .map(bit)
+            .into_iter()
+            .sum::<u16>();
         self.seen && self.possible & dates != 0
     }
 }
@@ -125,7 +128,7 @@ mod tests {
 
     #[test]
     fn one_value_decides_whether_months_or_days_are_first() {
-        use TimeFormat::{Clock, Compact, European, Iso, Number, Unix, UnixMs, Us};
+        use TimeFormat::{Clock, Compact, European, Iso, Month, NamedMonth, Number, Unix, UnixMs, Us};
         assert_eq!(found(&["03/04/2021", "04/04/2021 12:30"]), Found::MonthOrDay);
         for (cells, wanted) in [
             (&["03/04/2021", "03/13/2021"][..], Us),
@@ -133,6 +136,10 @@ mod tests {
             (&["3.4.2021", "4.4.21 12:30"], European),
             (&["3-14-21"], Us),
             (&["2021/03/04", "2021-03-05"], Iso),
+            (&["2021-03", "2021-12"], Month),
+            (&["2021/3"], Month),
+            (&["Jan 2020", "Dec 2021"], NamedMonth),
+            (&["2021-03", "2021-03-05"], Month),
             (&["2021-03-04 3:06 PM"], Iso),
             (&["20210304", "20211231"], Compact),
             (&["202103041530"], Compact),

@@ -10,3 +10,4 @@ pub(crate) mod missing;
 pub(crate) mod number;
 pub(crate) mod time;
 pub(crate) mod unit;
+pub(crate) mod zone;

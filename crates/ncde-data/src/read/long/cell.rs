@@ -104,6 +104,11 @@ fn not_a_number(cell: &[u8], is_only: bool) -> &'static str {
 }
 
 impl Column {
+    /// Whether the time in a cell is one of the clocks where it was made.
+    pub(in super::super) fn is_local(&self, cell: &[u8]) -> bool {
+        matches!(self.cells, Cells::Time { format, .. } if format.is_local(cell))
+    }
+
     /// The time in a cell of this column.
     pub(in super::super) fn time(&self, cell: &[u8], at: impl FnOnce() -> Location) -> Result<f64, Error> {
         match self.cells {

@@ -11,6 +11,7 @@ use crate::schema::{Cells, Column, Role};
 use crate::text::marks::Marks;
 use crate::text::missing::Missing;
 use crate::text::time::TimeFormat;
+use crate::text::zone::Zone;
 use crate::vocabulary::Words;
 use crate::{Clock, Error, Schema, Warning};
 
@@ -61,6 +62,9 @@ pub struct LineReader {
     named: Vec<Target>,
     time: Column,
     missing: Missing,
+    time_zone: Option<String>,
+    /// None if there is no such zone, which is told when a time is read.
+    zone: Option<Zone>,
     table: Option<Table>,
 }
 
@@ -99,14 +103,15 @@ impl LineReader {
             }
         };
         columns.iter_mut().for_each(|column| known::override_cells(&mut column.cells, &options));
-        let Policy { unknown, missing, .. } = Policy::of(&options.columns, schema.table.as_ref());
+        let Policy { unknown, missing, time_zone, .. } = Policy::of(&options.columns, schema.table.as_ref());
         let missing = Missing::new(&missing);
         let named = columns.iter().filter_map(|column| Target::of(column, &schema, unknown)).collect();
         let plain =
             Cells::Time { format: options.columns.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
         let time = columns.into_iter().find(|column| column.role == Role::Time);
         let time = time.unwrap_or(Column { name: "time".into(), role: Role::Time, cells: plain });
-        Self { schema, options, named, time, missing, table: None }
+        let zone = time_zone.as_deref().and_then(|name| Zone::new(name, "").ok());
+        Self { schema, options, named, time, missing, time_zone, zone, table: None }
     }
 
     /// Reads the header of a table; what was guessed.
@@ -193,7 +198,14 @@ impl LineReader {
             match table.columns[i].role {
                 Role::Id => {}
                 Role::Time if line.end && cell.trim_ascii().is_empty() => {}
-                Role::Time => line.time = Some(table.columns[i].time(cell, at)?),
+                Role::Time => {
+                    let time = table.columns[i].time(cell, at)?;
+                    line.time = Some(match (&mut self.zone, &self.time_zone) {
+                        (Some(zone), _) if table.columns[i].is_local(cell) => zone.time(time, line.id.as_deref().unwrap_or("")),
+                        (None, Some(name)) => return Err(Zone::unknown(name, "")),
+                        _ => time,
+                    });
+                }
                 Role::Label | Role::Group | Role::Ignored => {}
                 role @ (Role::Channel | Role::Static | Role::Token) => {
                     let Some(target) = &mut table.targets[i] else { continue };
@@ -214,7 +226,7 @@ impl LineReader {
     }
 
     /// A time that is not a cell: text in the format of the model's times, or a number. Of a model of dates a number counts
-    /// seconds since 1970, unless its times are numbers themselves.
+    /// seconds since 1970, unless its times are numbers themselves. A local time that is there twice is the first of both.
     ///
     /// # Errors
     /// If it is no such time.
@@ -223,7 +235,14 @@ impl LineReader {
         match (given, &self.time.cells) {
             (Given::Number(t), Cells::Time { format: TimeFormat::UnixMs, .. }) => Ok(t / 1000.0),
             (Given::Number(t), _) => Ok(*t),
-            (Given::Text(text), _) => self.time.time(text.as_bytes(), at),
+            (Given::Text(text), _) => {
+                let time = self.time.time(text.as_bytes(), at)?;
+                match (&self.zone, &self.time_zone) {
+                    (Some(zone), _) if self.time.is_local(text.as_bytes()) => Ok(zone.clone().time(time, "")),
+                    (None, Some(name)) => Err(Zone::unknown(name, "")),
+                    _ => Ok(time),
+                }
+            }
             (Given::Missing, _) => self.time.time(b"", at),
         }
     }

@@ -50,6 +50,7 @@ use crate::schema::{Cells, Column, Layout, Role, Schema, Warning};
 use crate::text::marks::{Evidence, Marks};
 use crate::text::missing::Missing;
 use crate::text::time::TimeFormat;
+use crate::text::zone::Zone;
 use crate::{Columns, Error};
 use facts::Facts;
 use guess::Guessed;
@@ -76,6 +77,7 @@ pub(super) fn begin(
     let (Some(first), Some(header)) = (inputs.first(), headers.first()) else {
         return Ok((Table::new(vec![], is_labels, policy, options), vec![]));
     };
+    let mut zone = policy.time_zone.as_deref().map(|name| Zone::new(name, first.file())).transpose()?;
     let mut told = if layout.is_none() { header.warnings.clone() } else { vec![] };
     form::stated(inputs, headers, &mut policy, kind, options, layout)?;
     let (columns, warnings) = loop {
@@ -88,7 +90,15 @@ pub(super) fn begin(
         let (names, shape, clock) = (&header.names, header.form.shape(), header.clock);
         let seen = guess::Seen { file: first.file(), names, facts: &facts, rows, kind, options, shape, clock };
         match guess::columns(&seen, &|columns, ids| rises(&files, &facts, columns, ids))? {
-            Guessed::Columns(columns, warnings) => break (columns, warnings),
+            Guessed::Columns(columns, warnings) => {
+                let time = columns.iter().position(|column| column.role == Role::Time);
+                // A day is a day in every zone.
+                if time.is_none_or(|time| !facts[time].times.has_clock) {
+                    zone = None;
+                    policy.time_zone = None;
+                }
+                break (columns, warnings);
+            }
             Guessed::Change(change, warning) => {
                 told.extend(warning);
                 told.extend(change.apply(inputs, headers, &mut policy)?);
@@ -96,7 +106,9 @@ pub(super) fn begin(
         }
     };
     told.extend(warnings);
-    Ok((Table::new(columns, is_labels, policy, options), told))
+    let mut table = Table::new(columns, is_labels, policy, options);
+    table.zone = zone;
+    Ok((table, told))
 }
 
 impl Policy {
