@@ -1,6 +1,7 @@
 //! One table in the forms that people have it in: each gives the series of the plain one, and says what it was taken for.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
+mod axes;
 mod encodings;
 mod json;
 mod shapes;
