@@ -41,7 +41,7 @@ macro_rules! columns {
 columns! {
     /// The column (csv) or array (npz) with the name of a case, or several columns (`site,device`); `none` if all rows of a csv file are one.
     "id_column" => id: String,
-    /// The column (csv) or array (npz) with times; `none` if rows are to be counted.
+    /// The column (csv) or array (npz) with times, or two with dates and times of day (`date,clock`); `none` if rows are to be counted.
     "time_column" => time: String,
     /// The column (csv) or array (npz) with labels; `none` if there is none.
     "label_column" => label: String,

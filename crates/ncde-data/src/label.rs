@@ -130,10 +130,9 @@ impl Labels {
 
     /// Reads a label.
     pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Location) -> Result<Label, Error> {
-        // Among texts `none` is a class.
-        let is_missing = self.marks.is_some() || number::is_missing(text);
         match unit::cell(self.marks.unwrap_or(Marks::PLAIN), &self.unit, text) {
-            Cell::Missing if is_missing && !self.announces(text) => Ok(Label::Missing),
+            // Among texts `none` is a class.
+            Cell::Missing if (self.marks.is_some() || number::is_missing(text)) && !self.announces(text) => Ok(Label::Missing),
             // Zero has one class, however it is signed.
             Cell::Number(x) => Ok(Label::Number(x + 0.0)),
             Cell::Missing | Cell::Other => {

@@ -21,6 +21,7 @@ pub use long::{Given, Line, LineReader};
 
 use crate::schema::{Layout, Schema, Warning};
 use crate::text::lines::Source;
+use crate::text::missing::Missing;
 use crate::{Columns, Dataset, Error, TaskName};
 
 /// How a file is to be read. By default everything is found out from the file.
@@ -154,7 +155,7 @@ fn of_format(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<Lo
     let mut source = input.open()?;
     let format = format::of(&mut source, path, options.format)?;
     let name = stem(path);
-    match format {
+    let mut loaded = match format {
         Format::Ts => ts::read(source, &name, options),
         Format::Arff => arff::read(source, &name, options),
         Format::Csv => long::read(input, &name, options),
@@ -162,7 +163,13 @@ fn of_format(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<Lo
         Format::Json => long::read(&json::open(input)?, &name, options),
         Format::Npz => arrays::read_npz(source, &name, options),
         Format::Npy => arrays::read_npy(source, &name, options),
+    }?;
+    if loaded.layout.is_none() && loaded.data.vocabulary.is_none() {
+        let missing = Missing::new(options.columns.missing.as_deref().unwrap_or_default());
+        let values = loaded.data.cases.iter_mut().flat_map(|case| case.values.iter_mut().chain(&mut case.statics));
+        values.filter(|x| missing.is_number(**x)).for_each(|x| *x = f64::NAN);
     }
+    Ok(loaded)
 }
 
 /// The name of a file without folder and extensions.
@@ -189,11 +196,13 @@ fn refuse(source: &Source<'_>, format: &str, options: &ReadOptions) -> Result<()
         ("ignore", options.columns.ignore.is_some()),
         ("channels", options.columns.channels.is_some()),
         ("time_format", options.columns.time_format.is_some()),
+        ("time_zone", options.columns.time_zone.is_some()),
+        ("shape", options.columns.shape.is_some()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((name, _)) => {
-            let seen = format!("the option `{name}` names a column, but {format} has no names of columns");
+            let seen = format!("the option `{name}` is about columns, but {format} has no names of columns");
             Err(Error::header(crate::error::at_line(&source.file, 0), seen, "leave the option out"))
         }
     }

@@ -39,12 +39,16 @@ pub(crate) enum Found {
 impl Formats {
     /// Takes a cell into account; numbers may have marks of any kind.
     pub(crate) fn add(&mut self, text: &[u8], is_number: bool) {
-        self.is_no_clock |= is_number || !is_of_day(text);
+        self.is_no_clock = self.is_no_clock || is_number || !is_of_day(text);
         if self.seen && self.possible == 0 {
             return;
         }
         let mut possible = 0;
-        for (_, format) in TimeFormat::ALL {
+        for (i, (_, format)) in TimeFormat::ALL.into_iter().enumerate() {
+            let bit = 1 << i;
+            if self.possible & bit == 0 {
+                continue;
+            }
             let time = || format.time(text, Marks::PLAIN);
             let is_possible = match format {
                 TimeFormat::Number => is_number,
@@ -55,7 +59,7 @@ impl Formats {
                 TimeFormat::Compact => is_number && time().inspect(|t| self.has_clock |= t % DAY != 0.0).is_some(),
                 _ => !is_number && time().inspect(|t| self.has_clock |= t % DAY != 0.0).is_some(),
             };
-            possible |= if is_possible { bit(format) } else { 0 };
+            possible |= if is_possible { bit } else { 0 };
         }
         if possible & bit(TimeFormat::Iso) != 0 {
             if has_offset(text) { self.offsets += 1 } else { self.plain += 1 }

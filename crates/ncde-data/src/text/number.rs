@@ -79,7 +79,10 @@ pub(crate) fn is_placeholder(text: &[u8]) -> bool {
 
 /// Whether a text is a number that is not finite.
 pub(crate) fn is_infinite(text: &[u8]) -> bool {
-    str::from_utf8(text).is_ok_and(|text| text.trim().parse().is_ok_and(f64::is_infinite))
+    let text = text.trim_ascii();
+    // Nearly all texts are told from their first letter.
+    matches!(text.first(), Some(b'+' | b'-' | b'i' | b'I' | b'0'..=b'9' | b'.'))
+        && str::from_utf8(text).is_ok_and(|text| text.parse().is_ok_and(f64::is_infinite))
 }
 
 /// The number that a text starts with and how many bytes it takes, if the short way gives it exactly.

@@ -66,6 +66,16 @@ fn other_arrays_tell_which_axis_is_time() {
 }
 
 #[test]
+fn numbers_that_are_missing_are_so_in_arrays_too() {
+    let columns = Columns { missing: Some(vec!["10".into()]), ..Columns::default() };
+    let options = ReadOptions { columns, ..ReadOptions::default() };
+    let data = load("x.npz", &npz(&[("X", series(2, 1, false))]), &options).data;
+    assert!(data.cases[0].values[0] == 0.0 && data.cases[0].values[1].is_nan());
+    let data = load("x.ts", b"@problemName p\n@classLabel true a b\n@data\n1,10:a\n", &options).data;
+    assert!(data.cases[0].values[1].is_nan());
+}
+
+#[test]
 fn a_much_longer_last_axis_is_time() {
     let wanted = read(&[("X", series(64, 8, false))], None);
     assert_told(&wanted, &[]);

@@ -60,8 +60,8 @@ impl Change {
                 policy.clock = Some(names[1].clone());
             }
             Self::Wide(wide) => {
-                if let [header] = headers {
-                    wide.widen(header, inputs[0].file())?;
+                for (input, header) in inputs.iter().zip(headers) {
+                    wide.clone().widen(header, input.file())?;
                 }
                 policy.shape = Shape::Wide;
             }
