@@ -84,10 +84,16 @@ fn series_of_unequal_length_end_where_they_end() {
 
 #[test]
 fn an_owner_of_each_row_names_its_series() {
-    let text = wide("patient_id,label,age,X", |i| i.to_string());
-    let loaded = load("wide.csv", text.as_bytes(), &ReadOptions::default());
-    assert_eq!(loaded.data.cases[1].id, "p1");
-    assert_again("wide.csv", text.as_bytes(), &loaded);
+    let numbered = |text: String| text.replace("p0,", "0,").replace("p1,", "1,");
+    for (text, id) in [
+        (wide("patient_id,label,age,X", |i| i.to_string()), "p1"),
+        (numbered(wide("id,label,age,X", |i| i.to_string())), "1"),
+        (numbered(wide("id,label,age,T", |i| i.to_string())), "1"),
+    ] {
+        let loaded = load("wide.csv", text.as_bytes(), &ReadOptions::default());
+        assert_eq!((loaded.data.cases.len(), loaded.data.cases[1].len(), &loaded.data.cases[1].id[..]), (2, STEPS, id));
+        assert_again("wide.csv", text.as_bytes(), &loaded);
+    }
 }
 
 #[test]

@@ -19,8 +19,9 @@ fn lines_above_the_header_are_skipped() {
         ("Station 7\nBerlin, roof\n\nid,time,größe,state,label\n", "the header is taken to be line 4, below 2 lines"),
         (
             "exported 2021-03-04;by;a program;of;ours;and more\nid,time,größe,state,label\n",
-            "the header is taken to be line 2, below 1 line with",
+            "the header is taken to be line 2, below 1 line of",
         ),
+        ("Report,,,,\n,,,,\nDate,2021-03-04,,,\nid,time,größe,state,label\n", "line 4, below 3 lines"),
         ("sep=,\n# a comment\nid,time,größe,state,label\n", ""),
     ] {
         let text = below(top);
@@ -47,7 +48,7 @@ fn a_row_of_units_is_skipped() {
     let both = below("Station 7\nid,time,größe,state,label\n,s,mm,,\n");
     let loaded = load("top.csv", both.as_bytes(), &ReadOptions::default());
     assert_same(&loaded.data, &plain());
-    assert_told(&loaded, &["line 3 (`s`)", "the header is taken to be line 2, below 1 line with"]);
+    assert_told(&loaded, &["line 3 (`s`)", "the header is taken to be line 2, below 1 line of"]);
 }
 
 #[test]

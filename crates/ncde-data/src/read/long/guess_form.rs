@@ -6,6 +6,7 @@ use super::melted::{self, Melted};
 use super::names;
 use super::overrides::Override;
 use super::wide::Wide;
+use crate::schema::Role;
 use crate::shape::Shape;
 use crate::{Error, Warning};
 
@@ -81,8 +82,15 @@ impl Guess<'_> {
         let wide = Wide::of(self.seen.names, &ids, self.seen.options);
         let Some(wide) = wide.filter(|wide| wide.columns().all(|i| self.seen.facts[i].texts == 0)) else { return Ok(None) };
         let Some([first, last]) = wide.ends().map(|ends| ends.map(|i| self.name(i))) else { return Ok(None) };
-        let owners = self.free(|i| names::suggests_id(&self.seen.names[i]) && is_unique(&i));
-        let is_named = id.is_some() || owners.len() == 1;
+        // An id that counts rows was ignored, as those of observations are.
+        let is_ignored = |i: usize| self.seen.options.columns.ignore.iter().flatten().any(|name| *name == self.seen.names[i]);
+        let is_owner = |i: usize| match self.overrides.roles[i] {
+            None => names::suggests_id(&self.seen.names[i]),
+            Some(Role::Ignored) => names::is_id(&self.seen.names[i]) && !is_ignored(i),
+            Some(_) => false,
+        };
+        let owners = (0..self.seen.names.len()).filter(|&i| is_owner(i) && is_unique(&i)).count();
+        let is_named = id.is_some() || (owners == 1 && self.overrides.id == Override::Unset);
         if !is_named && !wide.is_clear {
             let seen = format!("columns `{first}` to `{last}` may be the times of a series on one line each, or channels");
             return Err(self.question(seen, "say which: `--shape wide`, or `--shape long` if a row is an observation"));

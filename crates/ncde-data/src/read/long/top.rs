@@ -1,7 +1,7 @@
 //! What stands above the rows of a csv file: comments, a preamble, the header, names of a second level, units.
 //!
-//! Comments (`# ...`) and the line `sep=;` of spreadsheets are skipped. Lines above the header that have another number of cells
-//! are a preamble, if all lines below the header have its number. A row of words above columns of numbers is a second row of the
+//! Comments (`# ...`) and the line `sep=;` of spreadsheets are skipped. Lines above the header that have another number of cells,
+//! or are mostly blank, are a preamble, if all lines below the header have its number. A row of words above columns of numbers is a second row of the
 //! header: the names of a second level if names of the first repeat or are blank, else units, which are skipped.
 
 use std::borrow::Cow;
@@ -86,15 +86,17 @@ impl Top {
             None => fitting(&self.lines[i].1, &self.below(i)),
         };
         let last = self.lines.len().saturating_sub(MIN_ROWS);
-        if comments >= last || fits(comments).is_some() {
+        let is_plain = |i: usize| fits(i).is_some_and(|separator| !is_padded(&self.lines[i].1, separator));
+        if comments >= last || is_plain(comments) {
             return (comments, 0);
         }
         let is_below_preamble = |i: &usize| {
             fits(*i).is_some_and(|separator| {
                 let columns = count(&self.lines[*i].1, separator);
-                let is_other = |(_, text): &(u64, Vec<u8>)| count(text, separator) != columns;
+                let is_other = |(_, text): &(u64, Vec<u8>)| count(text, separator) != columns || is_padded(text, separator);
                 self.lines[comments..*i].iter().all(is_other)
-                    && (are_names(&self.lines[*i].1, separator) || is_second_row(&self.rows(*i, separator)))
+                    && (are_names(&self.lines[*i].1, separator)
+                        || are_levels(&self.lines[*i].1, &self.rows(*i, separator), separator))
             })
         };
         let start = (comments + 1..last).find(is_below_preamble).unwrap_or(comments);
@@ -133,7 +135,7 @@ pub(super) fn header(file: &str, top: &Top) -> Result<Header, Error> {
     };
     if preamble > 0 {
         let lines = if preamble == 1 { "line" } else { "lines" };
-        let seen = format!("the header is taken to be line {line}, below {preamble} {lines} with other numbers of cells");
+        let seen = format!("the header is taken to be line {line}, below {preamble} {lines} of something else");
         header.warnings.push(Warning::new(seen, "begin what stands above it with `#`, or remove it"));
     }
     if is_a_row(&header.names, &rows) {
@@ -144,6 +146,17 @@ pub(super) fn header(file: &str, top: &Top) -> Result<Header, Error> {
 
 fn is_comment(text: &[u8]) -> bool {
     text.trim_ascii_start().starts_with(b"#")
+}
+
+/// Whether a line is the first of two with names, above these rows.
+fn are_levels(text: &[u8], rows: &[Vec<Cow<'_, [u8]>>], separator: u8) -> bool {
+    is_second_row(rows) && cells(text, separator).is_ok_and(|cells| !cells.iter().any(|cell| is_value(cell)))
+}
+
+/// Whether most of a line is blank, as spreadsheets write a line that has fewer cells than others.
+fn is_padded(text: &[u8], separator: u8) -> bool {
+    cells(text, separator)
+        .is_ok_and(|cells| cells.len() > 2 && 2 * cells.iter().filter(|cell| !cell.is_empty()).count() <= cells.len())
 }
 
 /// Whether a line could name columns: words that differ, or numbers that rise, as in a table with a column a year.
