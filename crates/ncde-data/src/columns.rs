@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Duplicates, TimeFormat};
+use crate::{Duplicates, Shape, TimeFormat};
 
 impl Columns {
     /// The columns that name a case, of a file with columns of these names: a name with a comma in it is one column if there is one that is called so.
@@ -41,7 +41,7 @@ macro_rules! columns {
 columns! {
     /// The column (csv) or array (npz) with the name of a case, or several columns (`site,device`); `none` if all rows of a csv file are one.
     "id_column" => id: String,
-    /// The column (csv) or array (npz) with times; `none` if rows are to be counted.
+    /// The column (csv) or array (npz) with times, or two with dates and times of day (`date,clock`); `none` if rows are to be counted.
     "time_column" => time: String,
     /// The column (csv) or array (npz) with labels; `none` if there is none.
     "label_column" => label: String,
@@ -57,7 +57,7 @@ columns! {
     "sort" => sort: bool,
     /// What happens to several rows of one case and time: `refuse`, `first`, `last` or `mean`.
     "duplicates" => duplicates: Duplicates,
-    /// How times are written: `number`, `iso`, `us`, `european`, `compact`, `unix`, `unix-ms` or `clock`.
+    /// How times are written: `number`, `iso`, `us`, `european`, `compact`, `unix`, `unix-ms`, `month`, `named-month` or `clock`.
     "time_format" => time_format: TimeFormat,
     /// The mark before fractions: `.` or `,`.
     "decimal" => decimal: char,
@@ -65,4 +65,12 @@ columns! {
     "tokens" => tokens: String,
     /// Whether a token that training did not see is taken for `<unknown>`, and a category for none of those it saw; no by default: it is an error.
     "unknown" => unknown: bool,
+    /// Texts or numbers that stand for a missing value, such as `9999`, beside the usual ones.
+    "missing" => missing: Vec<String>,
+    /// How a table holds its series: `long` (a row an observation), `wide` (a row a series, a column a time step) or `melted` (a row a value, with the name of its channel).
+    "shape" => shape: Shape,
+    /// The zone of dates without an offset, such as `Europe/Berlin`; else they are taken as UTC.
+    "time_zone" => time_zone: String,
+    /// Whether an array of three axes is `[cases, channels, length]`; else it is `[cases, length, channels]`.
+    "channels_first" => channels_first: bool,
 }

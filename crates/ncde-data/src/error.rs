@@ -33,7 +33,7 @@ pub enum Error {
     Gzip { file: String, source: io::Error },
     /// Neither the name nor the content says what it is.
     #[error(
-        "`{file}` is of no format that is known: {seen}; wanted .ts, .arff, .csv, .npz, .npy, .parquet or .arrow (or .gz of these), or say which it is"
+        "`{file}` is of no format that is known: {seen}; wanted .ts, .arff, .csv, .json, .npz, .npy, .parquet or .arrow (or .gz of these), or say which it is"
     )]
     UnknownFormat { file: String, seen: String },
     /// The content is not what the name says.

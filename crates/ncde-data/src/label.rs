@@ -131,7 +131,8 @@ impl Labels {
     /// Reads a label.
     pub(crate) fn label(&mut self, text: &[u8], at: impl FnOnce() -> Location) -> Result<Label, Error> {
         match unit::cell(self.marks.unwrap_or(Marks::PLAIN), &self.unit, text) {
-            Cell::Missing if !self.announces(text) => Ok(Label::Missing),
+            // Among texts `none` is a class.
+            Cell::Missing if (self.marks.is_some() || number::is_missing(text)) && !self.announces(text) => Ok(Label::Missing),
             // Zero has one class, however it is signed.
             Cell::Number(x) => Ok(Label::Number(x + 0.0)),
             Cell::Missing | Cell::Other => {

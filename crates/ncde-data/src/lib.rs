@@ -14,6 +14,9 @@
 //! | `.ts` (sktime, aeon) | a line each | time stamps, or counted | `@classLabel`, `@targetLabel` |
 //! | `.arff` (Weka) | a line each | counted | the nominal attribute |
 //! | long csv | rows with one `id` | column `time`: numbers, or dates in many ways | column `label`, or a second file |
+//! | wide csv | a line each | names of columns: numbers or dates | column `label` |
+//! | melted csv | rows with one `id` | as long csv; a channel for each name | as long csv |
+//! | `.json`, `.jsonl` | as csv, or an object each with lists of values | as csv | as csv |
 //! | a folder of csv files | a file each | as csv | as csv, `labels.csv`, or a folder each |
 //! | `.npz`, `.npy` (numpy) | first axis | array `times`, or counted | array `y` |
 //!
@@ -50,6 +53,7 @@ pub mod npy;
 mod order;
 mod read;
 mod schema;
+mod shape;
 pub mod summary;
 mod text;
 mod vocabulary;
@@ -61,6 +65,7 @@ pub use error::{Error, SourceLocation};
 pub use label::TaskName;
 pub use read::{Format, Given, Line, LineReader, Loaded, ReadOptions, load, load_bytes, read, read_bytes};
 pub use schema::{Cells, Column, Duplicates, Layout, Role, Schema, Warning};
+pub use shape::Shape;
 pub use summary::Summary;
 pub use text::marks::Marks;
 pub use text::time::TimeFormat;

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::shown;
+use crate::shape::Shape;
 use crate::text::marks::Marks;
 use crate::text::time::TimeFormat;
 
@@ -46,6 +47,18 @@ pub struct Layout {
     /// Whether a category that training did not see is none of those it saw; else it is refused.
     #[serde(default)]
     pub unknown: bool,
+    /// What stands for a missing cell beside the usual texts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// How the file held its series; the columns are those of the long form.
+    #[serde(default, skip_serializing_if = "Shape::is_long")]
+    pub shape: Shape,
+    /// The column with the times of day that belong to the dates in the column of times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<String>,
+    /// The zone of dates without an offset; without it they are UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
 }
 
 /// One column of a table.
@@ -162,6 +175,22 @@ impl Duplicates {
         [("refuse", Self::Refuse), ("first", Self::First), ("last", Self::Last), ("mean", Self::Mean)];
 }
 
+impl Default for Layout {
+    fn default() -> Self {
+        Self {
+            separator: ',',
+            columns: vec![],
+            sort: false,
+            duplicates: Duplicates::Refuse,
+            unknown: false,
+            missing: vec![],
+            shape: Shape::Long,
+            clock: None,
+            time_zone: None,
+        }
+    }
+}
+
 impl Layout {
     /// The columns with this role.
     pub fn with(&self, role: Role) -> impl Iterator<Item = &Column> {
@@ -214,7 +243,10 @@ impl fmt::Display for Layout {
         let mut kinds: Vec<(Role, String, Vec<&str>)> = Vec::new();
         for role in [Role::Id, Role::Group, Role::Time, Role::Label, Role::Static, Role::Channel, Role::Token, Role::Ignored] {
             for column in self.with(role) {
-                let detail = column.detail();
+                let mut detail = column.detail();
+                if self.time_zone.is_some() {
+                    detail = detail.replace(", UTC", "");
+                }
                 match kinds.iter_mut().find(|(other, also, _)| *other == role && *also == detail) {
                     Some((_, _, names)) => names.push(&column.name),
                     None => kinds.push((role, detail, vec![&column.name])),
@@ -233,6 +265,12 @@ impl fmt::Display for Layout {
             let comma = if i == 0 { "" } else { ", " };
             let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
             write!(f, "{comma}{} -> {role}{detail}", names.join(", "))?;
+        }
+        if let Some(zone) = &self.time_zone {
+            write!(f, ", zone {}", shown(zone))?;
+        }
+        if let Some(clock) = &self.clock {
+            write!(f, ", times of day in `{}`", shown(clock))?;
         }
         if self.with(Role::Time).next().is_none() {
             write!(f, ", times are counted")?;
@@ -284,7 +322,7 @@ mod tests {
             column("a", Role::Channel, number(',')),
             column("b", Role::Channel, number(',')),
         ];
-        let layout = |columns| Layout { separator: ',', columns, sort: false, duplicates: Duplicates::Refuse, unknown: false };
+        let layout = |columns| Layout { columns, ..Layout::default() };
         let wanted = "patient_id -> id, timestamp -> time (ISO, UTC), sex -> static (category of 2), a, b -> channel (decimal `,`), \
                       row -> ignored";
         assert_eq!(layout(columns.clone()).to_string(), wanted);
@@ -299,7 +337,7 @@ mod tests {
             column("t", Role::Time, Cells::Time { format: TimeFormat::UnixMs, marks: Marks::PLAIN, offset: false }),
             column("x", Role::Channel, Cells::Number { marks: Marks { decimal: ',', thousands: Some('.') }, unit: "€".into() }),
         ];
-        let layout = Layout { separator: ';', columns, sort: true, duplicates: Duplicates::Mean, unknown: false };
+        let layout = Layout { separator: ';', columns, sort: true, duplicates: Duplicates::Mean, ..Layout::default() };
         let text = serde_json::to_string(&layout).unwrap();
         assert!(text.contains(r#""format":"unix-ms""#) && text.contains(r#""duplicates":"mean""#), "{text}");
         assert_eq!(serde_json::from_str::<Layout>(&text).unwrap(), layout);

@@ -1,7 +1,7 @@
 //! Datasets in the form of others: aligned, joined, without duplicates.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-use ncde_data::{Dataset, Duplicates, Layout, ReadOptions, Schema, Targets, read_bytes};
+use ncde_data::{Dataset, Layout, ReadOptions, Schema, Targets, read_bytes};
 
 fn csv(text: &str) -> Dataset {
     read_bytes("new.csv", text.as_bytes(), &ReadOptions::default()).unwrap()
@@ -54,7 +54,7 @@ fn categories_that_are_not_seen_are_zero() {
     let error = "`new`, column `unit`: `t` is not one of those seen in training: `g`, `kg`; correct it, or train with `--set \
                  unknown=true` to take it for none of these";
     assert_eq!(message(other().aligned(&wanted)), error);
-    let table = Layout { separator: ',', columns: vec![], sort: false, duplicates: Duplicates::Refuse, unknown: true };
+    let table = Layout { unknown: true, ..Layout::default() };
     let aligned = other().aligned(&Schema { table: Some(table), ..wanted }).unwrap();
     let known: Vec<Option<f64>> = aligned.cases[0].values.iter().map(|x| (!x.is_nan()).then_some(*x)).collect();
     let rows = [[Some(0.0), Some(1.0), Some(1.0)], [Some(0.0), Some(0.0), Some(2.0)], [None, None, Some(3.0)]];

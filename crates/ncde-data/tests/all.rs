@@ -5,6 +5,7 @@ mod bad;
 mod check;
 mod columnar;
 mod formats;
+mod forms;
 mod mutations;
 mod people;
 mod round_trip;

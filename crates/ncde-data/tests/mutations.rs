@@ -107,6 +107,38 @@ fn csv() {
     survives(Format::Csv, &texts(TABLES), 2_000);
 }
 
+#[test]
+fn csv_in_other_forms() {
+    let seeds = [
+        "id,label,t0,t1,t2,t3,t4,t5,t6,t7\na,u,1,2,3,4,5,6,7,8\nb,v,2,3,4,5,6,7,,\n",
+        "name;2020-01-01;2020-01-02;2020-01-03;2020-01-04;2020-01-05;2020-01-06;2020-01-07;2020-01-08\na;1;2;3;4;5;6;7;8\nb;1;2;3;4;5;6;7;8\n",
+        "id,date,clock,sensor,value,unit\na,2021-03-04,10:00,x,1,kg\na,2021-03-04,10:00,y,2,m\na,2021-03-05,11:30,x,3,kg\n",
+        "Station 7\nBerlin\nid,time,in,in\n,s,a,b\na,0,1,2\na,1,\"2\",3\nb,0,4,-\n",
+        "id,note,x\na,\"two\nlines\",1\nb,\"a \"\"b\"\"\",--\n",
+    ];
+    survives(Format::Csv, &texts(&seeds), 1_500);
+}
+
+#[test]
+fn json() {
+    let seeds = [
+        "[{\"id\": \"a\", \"time\": 0, \"x\": 1.5}, {\"id\": \"a\", \"time\": 1e0, \"x\": null}, {\"id\": \"b\", \"time\": 0, \"x\": NaN}]",
+        "{\"id\": \"a\", \"x\": [1, 2], \"in\": {\"y\": [3, 4]}}\n{\"id\": \"b\", \"x\": [[1, 2]], \"y\": [{\"z\": true}]}\n",
+        "{\"columns\": [\"id\", \"x\"], \"data\": [[\"a\", 1], [\"b\", -2]]}",
+        "{\"id\": {\"0\": \"a\", \"1\": \"b\"}, \"x\": {\"0\": 1, \"1\": 2}}",
+    ];
+    survives(Format::Json, &texts(&seeds), 2_000);
+    let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
+    assert!(read_bytes("deep.json", &deep, &ReadOptions::default()).is_err());
+}
+
+#[test]
+fn utf16() {
+    let seed = "id,time,größe,label\na,0,1.5,u\na,1,,u\nb,0,𝄞,v\n".replace('𝄞', "2");
+    let units: Vec<u8> = seed.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    survives(Format::Csv, &[[b"\xff\xfe", &units[..]].concat(), units, b"id,time,gr\xf6\xdfe\na,0,1\na,1,2\n".to_vec()], 1_000);
+}
+
 /// Tables as people write them.
 const TABLES: &[&str] = &[
     "patient_id;Datum;Wert;Anz;sex;label\np1;03.04.2021 10:00;1,5;1.234,0;f;u\np1;14.04.2021;2,5;;f;u\np2;03.04.2021;1.234,5;7;m;v\n",

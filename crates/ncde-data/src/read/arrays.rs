@@ -1,4 +1,4 @@
-//! Arrays of numpy: `[cases, length, channels]`, with labels, times and lengths beside them in an `.npz`.
+//! Arrays of numpy: `[cases, length, channels]` or `[cases, channels, length]`, with labels, times and lengths beside them in an `.npz`.
 //!
 //! | array | shape | what |
 //! | --- | --- | --- |
@@ -11,6 +11,7 @@
 //! | `statics`, `static_names` | `[cases, statics]`, `[statics]` | covariates of whole cases |
 //! | `name`, `clock`, `target_name` | one text | the name; `dates` if times are seconds since 1970; the name of the target |
 
+mod axes;
 mod labels;
 mod series;
 mod tokens;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::long::{FileKind, Header, begin};
-use super::{Format, Input, Loaded, ReadOptions, labels, stem};
+use super::{Format, Input, Loaded, ReadOptions, in_any_encoding, labels, stem};
 use crate::error::at_line;
 use crate::label::{Label, Labels};
 use crate::{Case, Dataset, Error, Targets};
@@ -19,26 +19,19 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> 
     let labels = options.labels.clone().or(inside);
     let files = if classes.is_empty() { files.into_iter().map(|file| (stem(&file), file)).collect() } else { classes.clone() };
     let options = ReadOptions { labels, ..options.clone() };
-    let mut opened: Vec<(Input<'_>, Header, String)> = Vec::with_capacity(files.len());
+    let mut ids: Vec<String> = Vec::with_capacity(files.len());
+    let mut inputs: Vec<Input<'_>> = Vec::with_capacity(files.len());
     for (id, file) in files {
         let input = Input::of(&file)?;
-        let header = Header::of(&input)?;
-        if let Some(before) = opened.iter().find(|(_, _, other)| *other == id) {
-            let before = before.0.file().to_string();
+        if let Some(before) = ids.iter().position(|other| *other == id) {
+            let before = inputs[before].file().to_string();
             return Err(Error::RepeatedId { at: at_line(input.file(), 0), id, before });
         }
-        opened.push((input, header, id));
+        inputs.push(input);
+        ids.push(id);
     }
-    let Some((_, first, _)) = opened.first() else {
-        return Err(Error::Empty { file: folder, seen: "holds no csv files", wanted: "one for each case" });
-    };
-    let separator = char::from(first.separator);
-    let all: Vec<(&Input<'_>, &Header)> = opened.iter().map(|(input, header, _)| (input, header)).collect();
-    let (mut table, warnings) = begin(&all, FileKind::OfFolder, &options)?;
-    for (input, header, id) in &opened {
-        table.take(input, header, Some(id))?;
-    }
-    let mut loaded = table.finish(&stem(path), &options, separator, warnings)?;
+    let (mut loaded, warning) = in_any_encoding(inputs, |inputs| join(inputs, &ids, path, &options))?;
+    loaded.warnings.extend(warning);
     if !classes.is_empty() && options.reads_labels() {
         loaded.data.targets = targets(&loaded.data, &folder, &options)?;
     }
@@ -46,6 +39,21 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Loaded, Error> 
         Some(labels) => labels::attach(loaded, &folder, labels, &options),
         None => Ok(loaded),
     }
+}
+
+/// The table of all files, each a case with its id.
+fn join(inputs: &[Input<'_>], ids: &[String], path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
+    let mut headers = inputs.iter().map(Header::of).collect::<Result<Vec<Header>, Error>>()?;
+    let Some(first) = headers.first() else {
+        return Err(Error::Empty { file: path.display().to_string(), seen: "holds no csv files", wanted: "one for each case" });
+    };
+    let separator = char::from(first.separator);
+    let all: Vec<&Input<'_>> = inputs.iter().collect();
+    let (mut table, warnings) = begin(&all, &mut headers, FileKind::OfFolder, options)?;
+    for ((input, header), id) in inputs.iter().zip(&headers).zip(ids) {
+        table.take(input, header, Some(id))?;
+    }
+    table.finish(&stem(path), options, separator, warnings)
 }
 
 /// The csv files of a folder by name, and the file of labels among them.

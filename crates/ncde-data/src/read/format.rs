@@ -21,6 +21,8 @@ pub enum Format {
     Arff,
     /// Long csv: a row an observation, `id,time,channels...`.
     Csv,
+    /// JSON, or JSON lines: a table of records, columns or series.
+    Json,
     /// Several arrays of numpy.
     Npz,
     /// One array of numpy, `[cases, length, channels]`.
@@ -33,7 +35,7 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 7] = [Self::Ts, Self::Arff, Self::Csv, Self::Npz, Self::Npy, Self::Parquet, Self::Arrow];
+    pub const ALL: [Self; 8] = [Self::Ts, Self::Arff, Self::Csv, Self::Json, Self::Npz, Self::Npy, Self::Parquet, Self::Arrow];
 
     /// What files of this format are called at the end, without the dot.
     pub fn extension(self) -> &'static str {
@@ -50,6 +52,7 @@ impl Format {
             Self::Ts => ["ts", "a .ts file"],
             Self::Arff => ["arff", "an .arff file"],
             Self::Csv => ["csv", "a csv file"],
+            Self::Json => ["json", "a JSON file"],
             Self::Npz => ["npz", "an .npz file"],
             Self::Npy => ["npy", "an .npy file"],
             Self::Parquet => ["parquet", "a Parquet file"],
@@ -71,6 +74,7 @@ impl Format {
         let (_, extension) = name.rsplit_once('.')?;
         match extension {
             "tsv" => Some(Self::Csv),
+            "jsonl" | "ndjson" => Some(Self::Json),
             "pq" => Some(Self::Parquet),
             "feather" | "ipc" => Some(Self::Arrow),
             extension => Self::ALL.into_iter().find(|format| format.extension() == extension),
@@ -89,7 +93,7 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|format| format.extension() == text);
-        found.ok_or_else(|| format!("`{text}` is no format; wanted ts, arff, csv, npz, npy, parquet or arrow"))
+        found.ok_or_else(|| format!("`{text}` is no format; wanted ts, arff, csv, json, npz, npy, parquet or arrow"))
     }
 }
 
@@ -148,6 +152,8 @@ fn by_content(start: &[u8]) -> Result<Format, String> {
             Some(b'%') => comment = Some(Format::Arff),
             Some(b'@') if line.len() >= 9 && line[..9].eq_ignore_ascii_case(b"@relation") => return Ok(Format::Arff),
             Some(b'@') => return Ok(Format::Ts),
+            Some(b'{') => return Ok(Format::Json),
+            Some(b'[') if matches!(line[1..].trim_ascii_start().first(), None | Some(b'{' | b'[')) => return Ok(Format::Json),
             Some(_) if str::from_utf8(line).is_ok() && line.iter().any(|byte| b",;\t".contains(byte)) => return Ok(Format::Csv),
             Some(_) => return Err(format!("it starts with `{}`", shown(line))),
         }

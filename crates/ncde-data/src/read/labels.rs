@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::long::{FileKind, Header, Table, begin, expand, groups};
-use super::{Input, Loaded, ReadOptions, columnar};
+use super::{Input, Loaded, ReadOptions, columnar, in_any_encoding};
 use crate::error::{at_field, at_line, more, shown};
 use crate::label::{Label, Unlabelled};
 use crate::schema::Role;
@@ -18,10 +18,14 @@ pub(super) fn attach(mut loaded: Loaded, file: &str, labels: &Path, options: &Re
         return Err(Error::LabelsTwice { file: file.into(), labels: shown_labels });
     }
     let input = columnar::table(Input::of(labels)?, labels, options)?;
-    let header = Header::of(&input)?;
-    let (mut table, warnings) = begin(&[(&input, &header)], FileKind::Labels, options)?;
-    table.take(&input, &header, None)?;
-    loaded.warnings.extend(warnings);
+    let ((table, header, warnings), encoding) = in_any_encoding(vec![input], |inputs| {
+        let (input, mut header) = (&inputs[0], [Header::of(&inputs[0])?]);
+        let (mut table, warnings) = begin(&[input], &mut header, FileKind::Labels, options)?;
+        let [header] = header;
+        table.take(input, &header, None)?;
+        Ok((table, header, warnings))
+    })?;
+    loaded.warnings.extend(warnings.into_iter().chain(encoding));
     let mut rows = order(data, &table, &shown_labels)?;
     if let Some(column) = table.labels.as_ref().filter(|_| options.reads_labels()) {
         let labels_of = |rows: &[usize]| -> Vec<Label> { rows.iter().map(|&row| table.cases[row].labels[0]).collect() };

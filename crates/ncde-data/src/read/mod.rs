@@ -5,7 +5,9 @@ mod arrays;
 mod columnar;
 mod folder;
 mod format;
+mod grid;
 mod input;
+mod json;
 mod labels;
 mod long;
 mod rows;
@@ -14,11 +16,12 @@ mod ts;
 use std::path::{Path, PathBuf};
 
 pub use format::Format;
-use input::Input;
+use input::{Input, in_any_encoding};
 pub use long::{Given, Line, LineReader};
 
 use crate::schema::{Layout, Schema, Warning};
 use crate::text::lines::Source;
+use crate::text::missing::Missing;
 use crate::{Columns, Dataset, Error, TaskName};
 
 /// How a file is to be read. By default everything is found out from the file.
@@ -109,7 +112,7 @@ pub fn load(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded, Err
     if path.is_dir() {
         return folder::read(path, options);
     }
-    from_input(&Input::of(path)?, path, options)
+    from_input(Input::of(path)?, path, options)
 }
 
 /// Reads a file that is in memory; `name` stands for the name of the file.
@@ -135,25 +138,38 @@ pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Dat
 ///
 /// As of [`read`].
 pub fn load_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
-    from_input(&Input::bytes(name, bytes), Path::new(name), options)
+    from_input(Input::bytes(name, bytes), Path::new(name), options)
 }
 
-fn from_input(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
+fn from_input(input: Input<'_>, path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
+    let file = input.file().to_owned();
+    let (mut loaded, warning) = in_any_encoding(vec![input], |inputs| of_format(&inputs[0], path, options))?;
+    loaded.warnings.extend(warning);
+    match &options.labels {
+        Some(labels) => labels::attach(loaded, &file, labels, options),
+        None => Ok(loaded),
+    }
+}
+
+fn of_format(input: &Input<'_>, path: &Path, options: &ReadOptions) -> Result<Loaded, Error> {
     let mut source = input.open()?;
     let format = format::of(&mut source, path, options.format)?;
     let name = stem(path);
-    let loaded = match format {
+    let mut loaded = match format {
         Format::Ts => ts::read(source, &name, options),
         Format::Arff => arff::read(source, &name, options),
         Format::Csv => long::read(input, &name, options),
         Format::Parquet | Format::Arrow => long::read(&columnar::open(input, format, options)?, &name, options),
+        Format::Json => long::read(&json::open(input)?, &name, options),
         Format::Npz => arrays::read_npz(source, &name, options),
         Format::Npy => arrays::read_npy(source, &name, options),
     }?;
-    match &options.labels {
-        Some(labels) => labels::attach(loaded, input.file(), labels, options),
-        None => Ok(loaded),
+    if loaded.layout.is_none() && loaded.data.vocabulary.is_none() {
+        let missing = Missing::new(options.columns.missing.as_deref().unwrap_or_default());
+        let values = loaded.data.cases.iter_mut().flat_map(|case| case.values.iter_mut().chain(&mut case.statics));
+        values.filter(|x| missing.is_number(**x)).for_each(|x| *x = f64::NAN);
     }
+    Ok(loaded)
 }
 
 /// The name of a file without folder and extensions.
@@ -180,11 +196,13 @@ fn refuse(source: &Source<'_>, format: &str, options: &ReadOptions) -> Result<()
         ("ignore", options.columns.ignore.is_some()),
         ("channels", options.columns.channels.is_some()),
         ("time_format", options.columns.time_format.is_some()),
+        ("time_zone", options.columns.time_zone.is_some()),
+        ("shape", options.columns.shape.is_some()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((name, _)) => {
-            let seen = format!("the option `{name}` names a column, but {format} has no names of columns");
+            let seen = format!("the option `{name}` is about columns, but {format} has no names of columns");
             Err(Error::header(crate::error::at_line(&source.file, 0), seen, "leave the option out"))
         }
     }

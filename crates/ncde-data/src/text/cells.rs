@@ -34,6 +34,31 @@ pub(crate) fn cells(line: &[u8], separator: u8) -> Result<Vec<Cow<'_, [u8]>>, &'
     Ok(cells)
 }
 
+/// Whether a line ends within quotes.
+pub(crate) fn is_open(line: &[u8], is_separator: impl Fn(u8) -> bool) -> bool {
+    let (mut starts, mut rest) = (true, line);
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if starts && byte == b'"' {
+            loop {
+                match rest {
+                    [] => return true,
+                    [b'"', b'"', after @ ..] => rest = after,
+                    [b'"', after @ ..] => {
+                        rest = after;
+                        break;
+                    }
+                    [_, after @ ..] => rest = after,
+                }
+            }
+            starts = false;
+        } else {
+            starts = is_separator(byte) || (starts && byte.is_ascii_whitespace());
+        }
+    }
+    false
+}
+
 /// What stands before the closing quote, and what comes after it.
 fn quoted(text: &[u8]) -> Result<(Vec<u8>, &[u8]), &'static str> {
     let mut cell = Vec::new();
@@ -49,7 +74,7 @@ fn quoted(text: &[u8]) -> Result<(Vec<u8>, &[u8]), &'static str> {
             return Ok((cell, &text[at + 1..]));
         }
     }
-    Err("a quote is not closed on this line")
+    Err("a quote is not closed")
 }
 
 /// A cell as it is written: in quotes where it must be.
@@ -71,8 +96,19 @@ mod tests {
         assert_eq!(split("a, b ,,"), ["a", "b", "", ""]);
         assert_eq!(split(r#""a,b", "say ""so""" ,5",x"#), ["a,b", "say \"so\"", "5\"", "x"]);
         assert_eq!(split(r#"1,"""#), ["1", ""]);
-        assert_eq!(cells(b"1,\"a", b','), Err("a quote is not closed on this line"));
+        assert_eq!(cells(b"1,\"a", b','), Err("a quote is not closed"));
         assert_eq!(cells(b"1,\"a\"b", b','), Err("there is text after a closing quote"));
+    }
+
+    #[test]
+    fn lines_go_on_within_quotes() {
+        let open = |line: &str| is_open(line.as_bytes(), |byte| byte == b',');
+        for line in ["\"a", "1, \"a\"\"", "1,\"a,\"\"b\"\""] {
+            assert!(open(line), "{line}");
+        }
+        for line in ["", "1,\"a\"", "5\",x", "a \"b", "\"\"", "\"a\"\"b\",\"c\""] {
+            assert!(!open(line), "{line}");
+        }
     }
 
     #[test]

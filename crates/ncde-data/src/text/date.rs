@@ -32,8 +32,7 @@ pub(super) fn written_date(text: &str, order: Order) -> Option<f64> {
     };
     let year = match (year.len(), digits::<i16>(year, 4)?) {
         (4, year) => year,
-        // As POSIX has it: 69 to 99 are of the last century.
-        (2, year) if order != Order::Year => year + if year < 69 { 2000 } else { 1900 },
+        (2, year) if order != Order::Year => of_century(year),
         _ => return None,
     };
     let date = Date::new(year, digits(month, 2)?, digits(day, 2)?).ok()?;
@@ -74,6 +73,39 @@ pub(super) fn of_day(text: &str) -> Option<f64> {
         return None;
     }
     Some(hours * 3600.0 + minutes * 60.0 + seconds)
+}
+
+/// `2021-03` and `2021/3`: the first of the month.
+pub(super) fn month(text: &str) -> Option<f64> {
+    let (year, month) = text.split_once(['-', '/'])?;
+    first_of(digits(year, 4).filter(|_| year.len() == 4)?, digits(month, 2)?)
+}
+
+const MONTHS: [&str; 12] =
+    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
+
+/// `Mar 2021`, `March 2021`, `Mar-21`: the first of the month.
+pub(super) fn named_month(text: &str) -> Option<f64> {
+    let (name, year) = text.split_once([' ', '-'])?;
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    let month = MONTHS.iter().position(|month| *month == name || (name.len() == 3 && month.starts_with(&name)))?;
+    let year = year.trim();
+    let number = digits::<i16>(year, 4)?;
+    let year = match year.len() {
+        4 => number,
+        2 => of_century(number),
+        _ => return None,
+    };
+    first_of(year, i8::try_from(month + 1).ok()?)
+}
+
+fn first_of(year: i16, month: i8) -> Option<f64> {
+    utc(Date::new(year, month, 1).ok()?.at(0, 0, 0, 0))
+}
+
+/// A year of two digits as POSIX has it: 69 to 99 are of the last century.
+fn of_century(year: i16) -> i16 {
+    year + if year < 69 { 2000 } else { 1900 }
 }
 
 /// `20210304`, with hours, minutes and seconds behind it or not, of the years 1900 to 2099.

@@ -1,5 +1,6 @@
 //! Which format the times of a column have: the one that all of them can have.
 
+use super::date::of_day;
 use super::marks::Marks;
 use super::number;
 use super::time::{TimeFormat, has_offset};
@@ -7,10 +8,14 @@ use super::time::{TimeFormat, has_offset};
 /// The formats that all times so far can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Formats {
-    possible: u8,
+    possible: u16,
     /// The first time can have these.
-    first: u8,
+    first: u16,
     seen: bool,
+    /// Whether some are no whole days.
+    pub(crate) has_clock: bool,
+    /// Whether some are no times of day.
+    is_no_clock: bool,
     /// Times with and without an offset.
     pub(crate) offsets: u64,
     pub(crate) plain: u64,
@@ -18,7 +23,7 @@ pub(crate) struct Formats {
 
 impl Default for Formats {
     fn default() -> Self {
-        Self { possible: u8::MAX, first: 0, seen: false, offsets: 0, plain: 0 }
+        Self { possible: u16::MAX, first: 0, seen: false, has_clock: false, is_no_clock: false, offsets: 0, plain: 0 }
     }
 }
 
@@ -34,21 +39,27 @@ pub(crate) enum Found {
 impl Formats {
     /// Takes a cell into account; numbers may have marks of any kind.
     pub(crate) fn add(&mut self, text: &[u8], is_number: bool) {
+        self.is_no_clock = self.is_no_clock || is_number || !is_of_day(text);
         if self.seen && self.possible == 0 {
             return;
         }
         let mut possible = 0;
-        for (_, format) in TimeFormat::ALL {
+        for (i, (_, format)) in TimeFormat::ALL.into_iter().enumerate() {
+            let bit = 1 << i;
+            if self.possible & bit == 0 {
+                continue;
+            }
+            let time = || format.time(text, Marks::PLAIN);
             let is_possible = match format {
                 TimeFormat::Number => is_number,
                 TimeFormat::Unix => is_number && number::cell(text).number().is_some_and(|t| (UNIX_FIRST..UNIX_END).contains(&t)),
                 TimeFormat::UnixMs => {
                     is_number && number::cell(text).number().is_some_and(|t| (UNIX_FIRST * 1e3..UNIX_END * 1e3).contains(&t))
                 }
-                TimeFormat::Compact => is_number && format.time(text, Marks::PLAIN).is_some(),
-                _ => !is_number && format.time(text, Marks::PLAIN).is_some(),
+                TimeFormat::Compact => is_number && time().inspect(|t| self.has_clock |= t % DAY != 0.0).is_some(),
+                _ => !is_number && time().inspect(|t| self.has_clock |= t % DAY != 0.0).is_some(),
             };
-            possible |= if is_possible { bit(format) } else { 0 };
+            possible |= if is_possible { bit } else { 0 };
         }
         if possible & bit(TimeFormat::Iso) != 0 {
             if has_offset(text) { self.offsets += 1 } else { self.plain += 1 }
@@ -76,18 +87,33 @@ impl Formats {
         found.map_or(Found::None, Found::One)
     }
 
+    /// Whether all of them are times of day.
+    pub(crate) fn are_clocks(self) -> bool {
+        self.seen && !self.is_no_clock
+    }
+
     /// Whether all of them are dates, whatever the column is called.
     pub(crate) fn are_dates(self) -> bool {
-        let dates = bit(TimeFormat::Iso) | bit(TimeFormat::Us) | bit(TimeFormat::European);
+        let dates = [TimeFormat::Iso, TimeFormat::Us, TimeFormat::European, TimeFormat::Month, TimeFormat::NamedMonth]
+            .map(bit)
+            .into_iter()
+            .sum::<u16>();
         self.seen && self.possible & dates != 0
     }
 }
+
+const DAY: f64 = 86_400.0;
 
 /// Numbers of seconds that are dates rather than durations: the years 2000 to 2100.
 const UNIX_FIRST: f64 = 946_684_800.0;
 const UNIX_END: f64 = 4_102_444_800.0;
 
-fn bit(format: TimeFormat) -> u8 {
+/// A time of day, with seconds or without.
+fn is_of_day(text: &[u8]) -> bool {
+    str::from_utf8(text).is_ok_and(|text| of_day(text).is_some())
+}
+
+fn bit(format: TimeFormat) -> u16 {
     1 << TimeFormat::ALL.iter().position(|(_, other)| *other == format).unwrap_or(0)
 }
 
@@ -106,7 +132,7 @@ mod tests {
 
     #[test]
     fn one_value_decides_whether_months_or_days_are_first() {
-        use TimeFormat::{Clock, Compact, European, Iso, Number, Unix, UnixMs, Us};
+        use TimeFormat::{Clock, Compact, European, Iso, Month, NamedMonth, Number, Unix, UnixMs, Us};
         assert_eq!(found(&["03/04/2021", "04/04/2021 12:30"]), Found::MonthOrDay);
         for (cells, wanted) in [
             (&["03/04/2021", "03/13/2021"][..], Us),
@@ -114,6 +140,10 @@ mod tests {
             (&["3.4.2021", "4.4.21 12:30"], European),
             (&["3-14-21"], Us),
             (&["2021/03/04", "2021-03-05"], Iso),
+            (&["2021-03", "2021-12"], Month),
+            (&["2021/3"], Month),
+            (&["Jan 2020", "Dec 2021"], NamedMonth),
+            (&["2021-03", "2021-03-05"], Month),
             (&["2021-03-04 3:06 PM"], Iso),
             (&["20210304", "20211231"], Compact),
             (&["202103041530"], Compact),

@@ -5,7 +5,12 @@
 use std::io::{self, BufRead};
 
 use crate::Error;
-use crate::error::{Location, at_line};
+use crate::error::Location;
+use crate::text::encoding::Encoding;
+
+/// A quote that is not closed by then never will be.
+const MAX_RECORD_LINES: usize = 200;
+const MAX_RECORD_BYTES: usize = 1 << 16;
 
 /// A file that is open.
 pub(crate) struct Source<'a> {
@@ -14,6 +19,8 @@ pub(crate) struct Source<'a> {
     pub(crate) reader: Box<dyn BufRead + 'a>,
     /// Whether what is read is unpacked gzip.
     pub(crate) is_gzip: bool,
+    /// How its letters were written; what is read is UTF-8.
+    pub(crate) encoding: Encoding,
 }
 
 impl Source<'_> {
@@ -63,9 +70,6 @@ impl<'a> Lines<'a> {
         let mut lines = Self { source, buffer: Vec::new(), count: 0 };
         let start = lines.source.reader.fill_buf().map(|start| start[..start.len().min(3)].to_vec());
         let start = start.map_err(|error| lines.source.failed(error))?;
-        if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-            return Err(Error::NotUtf8 { at: at_line(lines.file(), 1) });
-        }
         if start == b"\xef\xbb\xbf" {
             lines.source.reader.consume(3);
         }
@@ -84,6 +88,30 @@ impl<'a> Lines<'a> {
         }
         self.count += 1;
         Ok(Some(Line { number: self.count, text: trimmed(&self.buffer) }))
+    }
+
+    /// The next line, with those behind it while `is_open` says that it goes on: a cell in quotes may hold ends of lines. Its
+    /// number is that of the first.
+    pub(crate) fn record(&mut self, is_open: impl Fn(&[u8]) -> bool) -> Result<Option<Line<'_>>, Error> {
+        self.next()?;
+        let number = self.count;
+        if self.buffer.is_empty() {
+            return Ok(None);
+        }
+        let mut lines = 1;
+        while self.buffer.contains(&b'"')
+            && lines < MAX_RECORD_LINES
+            && self.buffer.len() < MAX_RECORD_BYTES
+            && is_open(trimmed(&self.buffer))
+        {
+            let read = self.source.reader.read_until(b'\n', &mut self.buffer);
+            if read.map_err(|error| self.source.failed(error))? == 0 {
+                break;
+            }
+            lines += 1;
+            self.count += 1;
+        }
+        Ok(Some(Line { number, text: trimmed(&self.buffer) }))
     }
 
     /// The next lines, at least so many bytes of them unless the file ends.
@@ -124,7 +152,7 @@ mod tests {
 
     fn lines(text: &[u8]) -> Lines<'_> {
         let reader = Box::new(io::BufReader::with_capacity(4, text));
-        Lines::new(Source { file: "test".into(), reader, is_gzip: false }).unwrap()
+        Lines::new(Source { file: "test".into(), reader, is_gzip: false, encoding: Encoding::Utf8 }).unwrap()
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// What a cell holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell {
-    /// Nothing: blank, `?`, `NA`, `NaN`, `null` and their kin.
+    /// Nothing: blank, `?`, `NA`, `NaN`, `null` and their kin; `-`, `--`, `.`, `none` and `missing` among numbers.
     Missing,
     /// A finite number.
     Number(f64),
@@ -46,7 +46,7 @@ pub(crate) fn cell(text: &[u8]) -> Cell {
     {
         return Cell::Number(x);
     }
-    if is_missing(text) {
+    if is_missing(text) || is_placeholder(text) {
         return Cell::Missing;
     }
     match str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok()) {
@@ -63,9 +63,26 @@ pub(crate) fn category(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn is_missing(text: &[u8]) -> bool {
+/// Whether a cell holds nothing, of whatever column.
+pub(crate) fn is_missing(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
     matches!(text, b"" | b"?")
         || [b"na".as_slice(), b"nan", b"n/a", b"null", b"#n/a", b"<na>"].iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Whether a cell holds nothing in a column of numbers; among texts it may be one of them, such as the class `-` beside `+`.
+pub(crate) fn is_placeholder(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    matches!(text, b"-" | b"--" | b"." | b"\xe2\x80\x93" | b"\xe2\x80\x94")
+        || [b"none".as_slice(), b"missing"].iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Whether a text is a number that is not finite.
+pub(crate) fn is_infinite(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    // Nearly all texts are told from their first letter.
+    matches!(text.first(), Some(b'+' | b'-' | b'i' | b'I' | b'0'..=b'9' | b'.'))
+        && str::from_utf8(text).is_ok_and(|text| text.parse().is_ok_and(f64::is_infinite))
 }
 
 /// The number that a text starts with and how many bytes it takes, if the short way gives it exactly.
@@ -128,7 +145,10 @@ mod tests {
 
     #[test]
     fn what_is_missing_and_what_is_wrong() {
-        for text in ["", "  ", "?", "NA", "nan", "NaN", "n/a", "NULL", " na\t", "#N/A", "<NA>"] {
+        for text in [
+            "", "  ", "?", "NA", "nan", "NaN", "n/a", "NULL", " na\t", "#N/A", "<NA>", "-", " -- ", ".", "None", "missing",
+            "\u{2013}",
+        ] {
             assert_eq!(cell(text.as_bytes()), Cell::Missing, "{text:?}");
         }
         for text in ["x", "1.2.3", "1,5", "inf", "-Infinity", "1e999", "--1", "1e", "0x10", "1 2", "\u{ff11}"] {
@@ -160,7 +180,7 @@ mod tests {
             let wanted = text.parse::<f64>().ok().filter(|x| x.is_finite());
             match cell(text.as_bytes()) {
                 Cell::Number(x) => prop_assert_eq!(Some(x.to_bits()), wanted.map(f64::to_bits)),
-                Cell::Missing => prop_assert!(text.is_empty()),
+                Cell::Missing => prop_assert!(text.is_empty() || is_placeholder(text.as_bytes())),
                 Cell::Other => prop_assert_eq!(wanted, None),
             }
         }

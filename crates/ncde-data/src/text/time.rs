@@ -8,9 +8,11 @@
 //! | `european` | `4.3.2021`, `04/03/2021 15:06:07`, day first |
 //! | `compact` | `20210304`, `20210304150607` |
 //! | `unix`, `unix-ms` | `1614870367`, `1614870367000` |
+//! | `month` | `2021-03`, `2021/03`, the first of the month |
+//! | `named-month` | `Mar 2021`, `March 2021`, `Mar-21`, the first of the month |
 //! | `clock` | `15:06:07`, seconds since midnight |
 //!
-//! A date without an offset is taken as UTC: only differences matter to a model, and no series jumps when clocks change.
+//! A date without an offset is taken as UTC, unless its zone is said (`zone`): only differences matter to a model.
 
 use std::fmt;
 
@@ -19,7 +21,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::date::{Order, compact, of_day, written_date};
+use super::date::{Order, compact, month, named_month, of_day, written_date};
 use super::marks::Marks;
 use super::number::{self, Cell};
 use crate::error::{Location, shown};
@@ -43,13 +45,17 @@ pub enum TimeFormat {
     Unix,
     /// Thousandths of seconds since 1970.
     UnixMs,
+    /// Year and month.
+    Month,
+    /// Name of the month and year, in English.
+    NamedMonth,
     /// Hours, minutes and seconds of a day.
     Clock,
 }
 
 impl TimeFormat {
     /// All of them, with what each is called.
-    pub const ALL: [(&'static str, Self); 8] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("number", Self::Number),
         ("iso", Self::Iso),
         ("us", Self::Us),
@@ -57,6 +63,8 @@ impl TimeFormat {
         ("compact", Self::Compact),
         ("unix", Self::Unix),
         ("unix-ms", Self::UnixMs),
+        ("month", Self::Month),
+        ("named-month", Self::NamedMonth),
         ("clock", Self::Clock),
     ];
 
@@ -78,6 +86,8 @@ impl TimeFormat {
             Self::Us => written_date(text?, Order::Month),
             Self::European => written_date(text?, Order::Day),
             Self::Compact => compact(text?),
+            Self::Month => month(text?),
+            Self::NamedMonth => named_month(text?),
             Self::Clock => of_day(text?).filter(|_| text.is_some_and(|text| text.matches(':').count() == 2)),
         }
     }
@@ -103,9 +113,20 @@ impl TimeFormat {
             Self::Us => date("%m/%d/%Y", " %H:%M:%S%.f"),
             Self::European => date("%d.%m.%Y", " %H:%M:%S%.f"),
             Self::Compact => date("%Y%m%d", "%H%M%S"),
+            Self::Month => date("%Y-%m", ""),
+            Self::NamedMonth => date("%b %Y", ""),
             Self::Clock => Timestamp::new(time.rem_euclid(86_400.0) as i64, 0).ok().and_then(|_| date("", "%H:%M:%S%.f")),
         };
         text.unwrap_or_else(|| time.to_string())
+    }
+
+    /// Whether such a time is one of the clocks where it was made.
+    pub(crate) fn is_local(self, cell: &[u8]) -> bool {
+        match self {
+            Self::Number | Self::Unix | Self::UnixMs | Self::Clock => false,
+            Self::Iso => !has_offset(cell),
+            Self::Us | Self::European | Self::Compact | Self::Month | Self::NamedMonth => true,
+        }
     }
 
     /// The time in a cell of a file, in which times may have to say how far they are from UTC.
@@ -128,6 +149,8 @@ impl TimeFormat {
             Self::Compact => ["yyyymmdd", "a date such as 20210304"],
             Self::Unix => ["Unix seconds", "a number of seconds since 1970"],
             Self::UnixMs => ["Unix milliseconds", "a number of milliseconds since 1970"],
+            Self::Month => ["year and month", "a month such as 2021-03"],
+            Self::NamedMonth => ["month and year", "a month such as Mar 2021"],
             Self::Clock => ["time of day", "a time of day such as 15:06:07"],
         }
     }
@@ -143,7 +166,7 @@ impl fmt::Display for TimeFormat {
 }
 
 /// Whether a time says how far it is from UTC.
-pub(super) fn has_offset(text: &[u8]) -> bool {
+pub(crate) fn has_offset(text: &[u8]) -> bool {
     str::from_utf8(text).is_ok_and(|text| text.trim().parse::<Timestamp>().is_ok())
 }
 
@@ -233,6 +256,30 @@ mod tests {
     #[test]
     fn every_format_gives_the_same_seconds() {
         let wanted = 1_614_870_367.0;
+        let march = 1_614_556_800.0;
+        for (format, text) in [
+            (TimeFormat::Month, "2021-03"),
+            (TimeFormat::Month, " 2021/3"),
+            (TimeFormat::NamedMonth, "Mar 2021"),
+            (TimeFormat::NamedMonth, "march 2021"),
+            (TimeFormat::NamedMonth, "MAR-21"),
+        ] {
+            assert_eq!(format.time(text.as_bytes(), Marks::PLAIN), Some(march), "{text}");
+        }
+        assert_eq!(
+            (TimeFormat::Month.written(march, true), TimeFormat::NamedMonth.written(march, false)),
+            ("2021-03".into(), "Mar 2021".into())
+        );
+        for text in ["2021", "2021-13", "21-03", "2021-3-4", "Mar", "Marc 2021", "Mar 4 2021", "Mar-1"] {
+            assert_eq!(
+                (
+                    TimeFormat::Month.time(text.as_bytes(), Marks::PLAIN),
+                    TimeFormat::NamedMonth.time(text.as_bytes(), Marks::PLAIN)
+                ),
+                (None, None),
+                "{text}"
+            );
+        }
         for (format, text) in [
             (TimeFormat::Iso, "2021-03-04T15:06:07"),
             (TimeFormat::Iso, "2021-03-04 16:06:07+01:00"),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{cannot, number};
 use crate::error::{listed, shown};
 use crate::text::cells::written;
-use crate::text::number::{Cell, cell};
+use crate::text::number::{Cell, cell, is_missing};
 use crate::text::time;
 use crate::{Clock, Dataset, Error, Format, Targets};
 
@@ -31,7 +31,10 @@ pub(super) fn check(data: &Dataset) -> Result<(), Error> {
     if let Some(token) = data.vocabulary.iter().flatten().find(|token| !is_plain(token)) {
         return cannot(format!("the token `{}` is blank or has blanks around it", shown(token)), "write npz");
     }
-    let is_class = |name: &String| is_plain(name) && cell(name.as_bytes()) != Cell::Missing;
+    // Among texts `none` is a class; among numbers it is missing.
+    let has_text = data.targets.classes().iter().any(|name| cell(name.as_bytes()) == Cell::Other);
+    let is_read = |name: &String| !is_missing(name.as_bytes()) && (has_text || cell(name.as_bytes()) != Cell::Missing);
+    let is_class = |name: &String| is_plain(name) && is_read(name);
     let bad: Vec<&String> = data.targets.classes().iter().filter(|name| !is_class(name)).collect();
     if !bad.is_empty() {
         return cannot(format!("classes {} would be read as missing", listed(&bad)), "rename them, or write npz");

@@ -48,7 +48,7 @@ pub fn write(data: &Dataset, path: impl AsRef<Path>, format: Format) -> Result<(
         Format::Csv => csv::check(data)?,
         Format::Ts => ts::check(data)?,
         Format::Npz => npz::check(data)?,
-        Format::Arff | Format::Npy | Format::Parquet | Format::Arrow => {
+        Format::Arff | Format::Json | Format::Npy | Format::Parquet | Format::Arrow => {
             return Err(cannot(data, format, "this format is only read".into(), "write csv, ts or npz"));
         }
     }

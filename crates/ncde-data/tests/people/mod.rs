@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use files::Wanted::{Question, Schema};
 use files::{Person, people, sorted};
-use ncde_data::{Dataset, Duplicates, LineReader, Loaded, ReadOptions, TimeFormat, Warning, load_bytes, read_bytes};
+use ncde_data::{Dataset, Duplicates, LineReader, Loaded, ReadOptions, Shape, TimeFormat, Warning, load_bytes, read_bytes};
 
 /// Flags as the command line takes them.
 fn options(flags: &str) -> ReadOptions {
@@ -30,6 +30,9 @@ fn options(flags: &str) -> ReadOptions {
             "--channels" => options.columns.channels = Some(list()),
             "--duplicates" => options.columns.duplicates = Some(named(&Duplicates::ALL, value)),
             "--time-format" => options.columns.time_format = Some(named(&TimeFormat::ALL, value)),
+            "--missing" => options.columns.missing = Some(list()),
+            "--shape" => options.columns.shape = Some(named(&Shape::ALL, value)),
+            "--time-zone" => options.columns.time_zone = Some(value.into()),
             "--decimal" => options.columns.decimal = value.chars().next(),
             _ => panic!("no flag {flag}"),
         }

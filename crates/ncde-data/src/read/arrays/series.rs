@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::{Loaded, ReadOptions};
-use super::{Arrays, check_distinct, place, tokens, wrong, wrong_entry, wrong_shape};
+use super::{Arrays, axes, check_distinct, place, tokens, wrong, wrong_entry, wrong_shape};
 use crate::dataset::numbered;
 use crate::error::shown;
 use crate::npy::{Array, Data};
@@ -21,6 +21,7 @@ pub(super) struct Series {
 
 pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> Result<Loaded, Error> {
     let file = arrays.file.clone();
+    let axes = axes::arrange(&mut arrays, options);
     let series = Series::of(&mut arrays)?;
     let (clock, times) = times(&arrays, &series)?;
     let channels =
@@ -50,7 +51,7 @@ pub(super) fn dataset(mut arrays: Arrays, name: &str, options: &ReadOptions) -> 
     });
     let name = arrays.name.unwrap_or_else(|| name.into());
     let data = Dataset { name, channels, statics: static_names, times: clock, cases, targets, vocabulary, groups: None };
-    Ok(Loaded::of(data, warning.into_iter().collect()))
+    Ok(Loaded::of(data, axes.into_iter().chain(warning).collect()))
 }
 
 impl Series {

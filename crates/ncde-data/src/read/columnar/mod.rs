@@ -19,7 +19,7 @@ pub(super) use table::Columns;
 
 use std::path::Path;
 
-use super::{Format, Input, ReadOptions, format};
+use super::{Format, Input, ReadOptions, format, json};
 use crate::Error;
 
 /// Without the feature there are none.
@@ -32,7 +32,7 @@ impl Columns {
         match *self {}
     }
 
-    pub(super) fn each(&self, _: impl FnMut(u64, &[std::borrow::Cow<'_, [u8]>]) -> Result<(), Error>) -> Result<u64, Error> {
+    pub(super) fn each(&self, _: impl FnMut(u64, &[std::borrow::Cow<'_, [u8]>]) -> Result<(), Error>) -> Result<(), Error> {
         match *self {}
     }
 }
@@ -42,6 +42,7 @@ pub(super) fn table<'a>(input: Input<'a>, path: &Path, options: &ReadOptions) ->
     let format = format::of(&mut input.open()?, path, None);
     match format {
         Ok(format @ (Format::Parquet | Format::Arrow)) => open(&input, format, options),
+        Ok(Format::Json) => json::open(&input),
         // Any other file is a csv file here, whatever it is called.
         _ => Ok(input),
     }

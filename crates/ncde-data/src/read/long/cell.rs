@@ -46,8 +46,7 @@ impl Value {
     /// The number of a cell, or of its text; `is_only` of the only column with values.
     pub(in super::super) fn read(&mut self, cell: &[u8], is_only: bool, at: impl Fn() -> Location) -> Result<f64, Error> {
         // In a column of tokens only a blank cell is missing.
-        let is_missing =
-            if self.role == Role::Token { cell.trim_ascii().is_empty() } else { number::cell(cell) == Cell::Missing };
+        let is_missing = if self.role == Role::Token { cell.trim_ascii().is_empty() } else { number::is_missing(cell) };
         if is_missing {
             return Ok(f64::NAN);
         }
@@ -55,6 +54,7 @@ impl Value {
             Kind::Numbers(marks, unit) => match unit::cell(*marks, unit, cell) {
                 Cell::Number(x) => Ok(x),
                 Cell::Missing => Ok(f64::NAN),
+                Cell::Other if str::from_utf8(cell).is_err() => Err(Error::NotUtf8 { at: at() }),
                 Cell::Other => Err(Error::NotANumber { at: at(), seen: shown(cell), fix: not_a_number(cell, is_only) }),
             },
             Kind::Texts(texts) => Ok(texts.number(utf8(cell, &at)?.trim(), at) as f64),
@@ -91,6 +91,9 @@ fn find(words: &Words, key: &str, text: &str, at: impl FnOnce() -> Location, to:
 }
 
 fn not_a_number(cell: &[u8], is_only: bool) -> &'static str {
+    if number::is_infinite(cell) {
+        return "it is infinite: say `--missing inf,-inf` to take such cells for missing, or write numbers";
+    }
     match (cell.contains(&b','), is_only) {
         (true, _) => "other cells have a decimal point: write numbers in one way, or say which mark they have (`--decimal`)",
         (false, true) => {
@@ -101,6 +104,11 @@ fn not_a_number(cell: &[u8], is_only: bool) -> &'static str {
 }
 
 impl Column {
+    /// Whether the time in a cell is one of the clocks where it was made.
+    pub(in super::super) fn is_local(&self, cell: &[u8]) -> bool {
+        matches!(self.cells, Cells::Time { format, .. } if format.is_local(cell))
+    }
+
     /// The time in a cell of this column.
     pub(in super::super) fn time(&self, cell: &[u8], at: impl FnOnce() -> Location) -> Result<f64, Error> {
         match self.cells {

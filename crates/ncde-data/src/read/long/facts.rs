@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::names;
 use crate::text::formats::Formats;
 use crate::text::marks::Evidence;
+use crate::text::missing::Missing;
 use crate::text::number::{self, Cell};
 use crate::text::unit;
 
@@ -74,7 +75,8 @@ impl Facts {
         Self { different: may_be_id.then(HashSet::new), ..Self::default() }
     }
 
-    pub(super) fn add(&mut self, cell: &[u8]) {
+    /// Takes a cell into account; whether it is text.
+    pub(super) fn add(&mut self, cell: &[u8], missing: &Missing) -> bool {
         if let Some(different) = &mut self.different {
             let mut hasher = DefaultHasher::new();
             cell.trim_ascii().hash(&mut hasher);
@@ -83,14 +85,18 @@ impl Facts {
         let read = number::cell(cell);
         if read == Cell::Missing {
             self.counts = Counts::No;
-            return;
+            return true;
         }
-        let is_number = self.marks.add(cell);
         self.counts = match (self.counts, read) {
             (Counts::Empty, Cell::Number(x)) if x == 0.0 || x == 1.0 => Counts::Up(x),
             (Counts::Up(before), Cell::Number(x)) if x == before + 1.0 => Counts::Up(x),
             _ => Counts::No,
         };
+        // A row may well be number 9999.
+        if missing.is(cell) {
+            return true;
+        }
+        let is_number = self.marks.add(cell);
         if self.numbers + self.texts == 0 {
             self.is_number_first = is_number;
         }
@@ -98,14 +104,19 @@ impl Facts {
         if is_number {
             self.numbers += 1;
             self.has_fractions |= !matches!(read, Cell::Number(x) if x.fract() == 0.0);
+        } else if number::is_infinite(cell) {
+            // A slip among numbers, and no word.
+            self.numbers += 1;
         } else {
             self.texts += 1;
             self.measured.add(cell);
             self.near_numbers += u64::from(is_near_number(cell));
+            let Ok(text) = str::from_utf8(cell) else { return false };
             if self.example.is_none() {
-                self.example = str::from_utf8(cell).ok().map(|text| text.trim().to_string());
+                self.example = Some(text.trim().to_string());
             }
         }
+        true
     }
 
     /// After all cells: texts are numbers if each is one with the same unit. Plain numbers may stand among them if the unit is
@@ -166,7 +177,7 @@ mod tests {
 
     fn facts(name: &str, cells: &[&str]) -> Facts {
         let mut facts = Facts::new(name);
-        cells.iter().for_each(|cell| facts.add(cell.as_bytes()));
+        assert!(cells.iter().all(|cell| facts.add(cell.as_bytes(), &Missing::default())));
         facts
     }
 

@@ -6,7 +6,7 @@
 
 use super::super::{Loaded, ReadOptions};
 use super::cell::{Kind, Value};
-use super::table::{Raw, Table};
+use super::table::{Policy, Raw, Table};
 use crate::error::shown;
 use crate::schema::{Cells, Column, Layout, Role, Warning};
 use crate::text::number::{self, Cell};
@@ -88,6 +88,14 @@ fn alike(column: &Column) -> Option<Warning> {
     twins(&column.name, words, "category")
 }
 
+/// A word that is a missing value among numbers, and may be one here.
+fn placeholder(column: &Column) -> Option<Warning> {
+    let Cells::Category { words } = &column.cells else { return None };
+    let word = words.iter().find(|word| number::is_placeholder(word.as_bytes()))?;
+    let seen = format!("column `{}` has the category `{}`", shown(&column.name), shown(word));
+    Some(Warning::new(seen, format!("say `--missing {}` if such cells are missing", shown(word))))
+}
+
 /// Two of the words that differ in capitals alone.
 pub(super) fn twins(column: &str, words: &[String], of: &str) -> Option<Warning> {
     let twin = |i: usize| words[..i].iter().find(|other| other.to_lowercase() == words[i].to_lowercase());
@@ -150,6 +158,7 @@ impl Table {
         let layout = self.layout(separator, &is_static, &is_dropped, tokens)?;
         if options.layout.is_none() {
             warnings.extend(layout.columns.iter().filter_map(alike));
+            warnings.extend(layout.columns.iter().filter_map(placeholder));
         }
         let channels = outputs(&self.values, |i| !is_static[i] && !is_dropped[i])?;
         let statics = outputs(&self.values, |i| is_static[i])?;
@@ -202,8 +211,8 @@ impl Table {
             }
             k += 1;
         }
-        let policy = self.policy;
-        Ok(Layout { separator, columns, sort: policy.sort, duplicates: policy.duplicates, unknown: policy.unknown })
+        let Policy { sort, duplicates, unknown, missing, time_zone, shape, clock } = self.policy.clone();
+        Ok(Layout { separator, columns, sort, duplicates, unknown, missing, shape, clock, time_zone })
     }
 
     /// The static columns of a table with one row a case, with the words they hold.

@@ -7,11 +7,13 @@ use std::path::Path;
 
 use super::super::ReadOptions;
 use super::facts::Facts;
+use super::form::Change;
 use super::names;
 use super::overrides::{Override, Overrides};
 use crate::Error;
 use crate::error::{at_line, listed, shown};
 use crate::schema::{Column, Role, Warning};
+use crate::shape::Shape;
 use crate::text::formats::Found;
 use crate::text::marks::Evidence;
 
@@ -33,16 +35,8 @@ impl<'a> FileKind<'a> {
     }
 }
 
-/// Columns numbered one after the other, from so many on, may be times of a series on one line.
-const WIDE: usize = 8;
-
 /// A column of any name that counts this many rows is no quantity.
 pub(super) const COUNTED_ROWS: u64 = 10;
-
-/// What a melted table calls the column with the names of channels, and that with their values.
-const VARIABLES: [&str; 9] =
-    ["variable", "parameter", "measurement", "channel", "feature", "signal", "metric", "attribute", "measure"];
-const VALUES: [&str; 4] = ["value", "val", "values", "reading"];
 
 /// A table of which all cells were seen once.
 pub(in super::super) struct Seen<'a> {
@@ -52,21 +46,40 @@ pub(in super::super) struct Seen<'a> {
     pub(in super::super) rows: u64,
     pub(in super::super) kind: FileKind<'a>,
     pub(in super::super) options: &'a ReadOptions,
+    /// How rows became observations.
+    pub(in super::super) shape: Shape,
+    /// The columns of dates and of their times of day.
+    pub(in super::super) clock: Option<[usize; 2]>,
+}
+
+/// What was found.
+pub(super) enum Guessed {
+    Columns(Vec<Column>, Vec<Warning>),
+    /// The table is of another form, in which it is to be looked at again; what is to be told.
+    Change(Change, Option<Warning>),
 }
 
 /// Which of some columns rise from row to row in each series, by the columns of ids.
 type Rises<'a> = &'a dyn Fn(&[usize], &[usize]) -> Result<Vec<bool>, Error>;
 
 /// The columns of a table, texts and statics not told apart yet.
-pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Vec<Column>, Vec<Warning>), Error> {
+pub(super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<Guessed, Error> {
     let is_labels = matches!(seen.kind, FileKind::Labels);
-    let overrides = Overrides::of(seen.file, seen.names, seen.options, seen.kind, false)?;
+    let mut overrides = Overrides::of(seen.file, seen.names, seen.options, seen.kind, false)?;
+    if let Some([date, clock]) = seen.clock.filter(|_| overrides.time == Override::Unset) {
+        overrides.time = Override::Column(date);
+        (overrides.roles[date], overrides.roles[clock]) = (Some(Role::Time), Some(Role::Ignored));
+    }
     let mut guess = Guess { seen, overrides, warnings: vec![] };
-    guess.check_shape()?;
     let label = guess.label()?;
     let id = guess.id(label, rises)?;
+    if !is_labels && let Some((change, warning)) = guess.clock(id, label) {
+        return Ok(Guessed::Change(change, Some(warning)));
+    }
     let time = if is_labels { None } else { guess.time(id, label, rises)? };
-    guess.check_wide(id, time)?;
+    if let Some((change, warning)) = guess.melted(id, time, label)?.or(guess.wide(id, time)?) {
+        return Ok(Guessed::Change(change, warning));
+    }
     let file_marks = guess.file_marks();
     let mut columns = Vec::with_capacity(seen.names.len());
     for i in 0..seen.names.len() {
@@ -82,7 +95,7 @@ pub(in super::super) fn columns(seen: &Seen<'_>, rises: Rises<'_>) -> Result<(Ve
     if !is_labels && !columns.iter().any(|column| column.role.is_value()) {
         guess.keep_counters(&mut columns, file_marks)?;
     }
-    Ok((columns, guess.warnings))
+    Ok(Guessed::Columns(columns, guess.warnings))
 }
 
 pub(super) struct Guess<'a> {
@@ -105,7 +118,7 @@ impl Guess<'_> {
     }
 
     /// Columns of which nothing is said and that are as asked.
-    fn free(&self, is: impl Fn(usize) -> bool) -> Vec<usize> {
+    pub(super) fn free(&self, is: impl Fn(usize) -> bool) -> Vec<usize> {
         (0..self.seen.names.len()).filter(|&i| !self.overrides.is_set(i) && is(i)).collect()
     }
 
@@ -120,54 +133,6 @@ impl Guess<'_> {
             _ => "--label",
         };
         Err(Error::SeveralColumns { file: self.seen.file.into(), role: role.plural(), names: listed(&names), flag })
-    }
-
-    /// A table that is not a row an observation.
-    fn check_shape(&self) -> Result<(), Error> {
-        if self.overrides.all_channels {
-            return Ok(());
-        }
-        let is = |i: usize, known: &[&str]| known.iter().any(|name| self.seen.names[i].eq_ignore_ascii_case(name));
-        let variable = self.free(|i| is(i, &VARIABLES) && self.seen.facts[i].texts > 0);
-        let value = self.free(|i| is(i, &VALUES) && self.seen.facts[i].numbers > 0);
-        if let ([variable], [value], false) = (&variable[..], &value[..], matches!(self.seen.kind, FileKind::Labels)) {
-            let (variable, value) = (self.name(*variable), self.name(*value));
-            let fix = "write a column for each channel (pandas: `pivot`), or say that it is not so";
-            let seen = format!("`{variable}` seems to name what `{value}` holds, a row for each");
-            return Err(self.question(seen, format!("{fix}: `--channels {variable},{value}`")));
-        }
-        Ok(())
-    }
-
-    /// Series on one line each, read as observations, would be nonsense.
-    fn check_wide(&self, id: Option<usize>, time: Option<usize>) -> Result<(), Error> {
-        let is_unique =
-            self.ids(id).iter().all(|&id| self.seen.facts[id].different().is_some_and(|count| count as u64 == self.seen.rows));
-        let is_single = matches!(self.seen.kind, FileKind::OfFolder | FileKind::Labels);
-        if time.is_some()
-            || self.overrides.time == Override::None
-            || self.overrides.all_channels
-            || !is_unique
-            || is_single
-            || self.seen.rows < 2
-        {
-            return Ok(());
-        }
-        let number = |i: usize| names::numbered(&self.seen.names[i]);
-        let follows = |&i: &usize, &next: &usize| match (number(i), number(next)) {
-            (Some((a, i)), Some((b, j))) => a == b && j == i.saturating_add(1),
-            _ => false,
-        };
-        let free = self.free(|i| self.seen.facts[i].texts == 0);
-        // Of runs of one length the first: `max_by_key` would take the last.
-        let longest = free.chunk_by(follows).rev().max_by_key(|run| run.len()).filter(|run| run.len() >= WIDE);
-        let Some([first, .., last]) = longest else { return Ok(()) };
-        let (first, last) = (self.name(*first), self.name(*last));
-        let seen = format!("columns `{first}` to `{last}` seem to be the times of a series on one line each");
-        Err(self.question(
-            format!("{seen}, but a row is an observation here"),
-            "write a row for each observation (id, time, value) or a .ts file; if rows are observations that are counted, say `--time none`",
-        ))
     }
 
     fn label(&mut self) -> Result<Option<usize>, Error> {
@@ -252,7 +217,7 @@ impl Guess<'_> {
     }
 
     /// All columns that name series, where this is the first.
-    fn ids(&self, id: Option<usize>) -> Vec<usize> {
+    pub(super) fn ids(&self, id: Option<usize>) -> Vec<usize> {
         let is_id = |i: &usize| Some(*i) == id || self.overrides.roles[*i] == Some(Role::Id);
         (0..self.seen.names.len()).filter(is_id).collect()
     }

@@ -1,93 +1,55 @@
 //! The header of a csv file, and the cells below it.
 //!
-//! Comments before the header (`# ...`) and the line `sep=;` of spreadsheets are skipped. The separator is the one that cuts
-//! the header and the rows below it into as many cells.
+//! The separator is the one that cuts the header and the rows below it into as many cells. What may stand above the header,
+//! and between it and the rows, is in `top`.
 
 use std::borrow::Cow;
 
 use super::super::Input;
+use super::form::Form;
 use super::names;
+use super::top::{self, Top};
 use crate::Error;
 use crate::error::{Location, at_field, at_line, shown};
-use crate::text::cells::cells;
+use crate::schema::Warning;
+use crate::text::cells::{cells, is_open};
 use crate::text::lines::{Lines, utf8};
 
 /// What to try if quotes are wrong.
-const QUOTES: &str = "write a quote inside quotes as `\"\"`, and keep a cell on one line";
+const QUOTES: &str = "write a quote inside quotes as `\"\"`, and close every quote";
 
 /// What the first line should be.
-const WANTED: &str = "wanted a header that names the columns, such as `id,time,x,label`";
+pub(super) const WANTED: &str = "wanted a header that names the columns, such as `id,time,x,label`";
 
 /// What may stand between two cells; of two that do as well, the first.
-const SEPARATORS: [u8; 4] = [b',', b'\t', b';', b'|'];
-
-/// Rows that are looked at to find the separator.
-const LOOKED_AT: usize = 20;
+pub(super) const SEPARATORS: [u8; 4] = [b',', b'\t', b';', b'|'];
 
 /// The first line that counts.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Header {
     pub(in super::super) separator: u8,
     pub(in super::super) names: Vec<String>,
-    /// Its line, counted from 1.
+    /// The line above the first row, counted from 1.
     pub(in super::super) line: u64,
+    /// How its rows become observations; the names are those of observations.
+    pub(super) form: Form,
+    /// The columns of dates and of their times of day.
+    pub(super) clock: Option<[usize; 2]>,
+    /// How many cells a line has.
+    width: usize,
+    /// What was taken for something else than a header or a row.
+    pub(super) warnings: Vec<Warning>,
 }
 
 impl Header {
     /// Reads the header of a file.
     pub(in super::super) fn of(input: &Input<'_>) -> Result<Self, Error> {
-        if let Some(table) = input.table() {
-            let header = Self { separator: b',', names: table.names().to_vec(), line: 1 };
-            check(&header.names, || at_line(input.file(), 0))?;
-            return Ok(header);
+        if let Some(names) = input.names() {
+            return Self::of_names(input.file(), 1, names.to_vec(), b',');
         }
         let mut lines = Lines::new(input.open()?)?;
         let file = lines.file().to_string();
-        let mut stated = None;
-        let mut first: Vec<(u64, Vec<u8>)> = Vec::new();
-        while let Some(line) = lines.next()? {
-            let text = line.text.trim_ascii();
-            if text.is_empty() {
-                continue;
-            }
-            if first.is_empty() && text.len() == 5 && text[..4].eq_ignore_ascii_case(b"sep=") {
-                stated = Some(text[4]);
-                continue;
-            }
-            first.push((line.number, line.text.to_vec()));
-            let comments = first.iter().filter(|(_, text)| is_comment(text)).count();
-            if first.len() - comments > LOOKED_AT {
-                break;
-            }
-        }
-        let comments = first.iter().take_while(|(_, text)| is_comment(text)).count();
-        // The last comment is the header if it has the cells of the rows: `#time,x`.
-        let count = |text: &[u8]| SEPARATORS.map(|separator| text.iter().filter(|&&byte| byte == separator).count());
-        let is_header =
-            |i: usize| first.get(i + 1).is_some_and(|(_, below)| count(below) == count(&first[i].1) && count(below) != [0; 4]);
-        let start = if comments > 0 && is_header(comments - 1) { comments - 1 } else { comments };
-        let Some((line, text)) = first.get(start) else {
-            let wanted = "a header `id,time,...` and rows below it";
-            return Err(Error::Empty { file, seen: "holds blank lines only", wanted });
-        };
-        let text = text.trim_ascii_start().strip_prefix(b"#").unwrap_or(text);
-        let below: Vec<&[u8]> = first[start + 1..].iter().map(|(_, text)| text.as_slice()).collect();
-        let separator = stated.unwrap_or_else(|| separator(text, &below));
-        let header = Self::from_line(&file, *line, text, separator)?;
-        if header.is_a_row(&below) {
-            return Err(Error::header(at_line(&file, *line), "the first line holds values, as those below it do", WANTED));
-        }
-        Ok(header)
-    }
-
-    /// Whether it is a row like those below it: some of its cells are numbers, and a text is there again in its own column.
-    fn is_a_row(&self, below: &[&[u8]]) -> bool {
-        let rows: Vec<_> = below.iter().filter_map(|row| cells(row, self.separator).ok()).collect();
-        let again = |column: usize, name: &str| {
-            rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.trim_ascii() == name.as_bytes()))
-        };
-        let mut texts = self.names.iter().enumerate().filter(|(_, name)| !name.is_empty() && !names::is_number(name));
-        self.names.iter().any(|name| names::is_number(name)) && texts.any(|(column, name)| again(column, name))
+        top::header(&file, &Top::read(&mut lines)?)
     }
 
     pub(in super::super) fn from_line(file: &str, line: u64, text: &[u8], separator: u8) -> Result<Self, Error> {
@@ -97,8 +59,13 @@ impl Header {
         for cell in &found {
             names.push(utf8(cell, at)?.trim().to_string());
         }
-        check(&names, at)?;
-        Ok(Self { separator, names, line })
+        Self::of_names(file, line, names, separator)
+    }
+
+    pub(super) fn of_names(file: &str, line: u64, names: Vec<String>, separator: u8) -> Result<Self, Error> {
+        check(&names, || at_line(file, line))?;
+        let width = names.len();
+        Ok(Self { separator, names, line, form: Form::Long, clock: None, width, warnings: vec![] })
     }
 
     /// The separator of a header of which nothing else is known yet.
@@ -110,44 +77,52 @@ impl Header {
     pub(in super::super) fn rows(
         &self,
         input: &Input<'_>,
-        each: impl FnMut(u64, &[Cow<'_, [u8]>]) -> Result<(), Error>,
+        mut each: impl FnMut(u64, &[Cow<'_, [u8]>]) -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        let rows = match input.table() {
-            Some(table) => table.each(each)?,
-            None => self.lines(input, each)?,
+        let (mut rows, mut observations) = (0, 0);
+        let mut counted = |line: u64, cells: &[Cow<'_, [u8]>]| {
+            observations += 1;
+            each(line, cells)
         };
+        let mut row = |line: u64, cells: Vec<Cow<'_, [u8]>>| {
+            rows += 1;
+            self.observations(line, cells, rows, &mut counted)
+        };
+        match (&self.form, input.names()) {
+            (Form::Melted(grid), _) => grid.each(|line, cells| row(line, cells.to_vec()))?,
+            (_, Some(_)) => input.each(|line, cells| row(line, cells.to_vec()))?,
+            (_, None) => self.lines(input, row)?,
+        }
+        let rows = observations;
         if rows == 0 {
             return Err(Error::Empty { file: input.file().into(), seen: "has a header but no rows", wanted: "rows below it" });
         }
         Ok(rows)
     }
 
-    fn lines(&self, input: &Input<'_>, mut each: impl FnMut(u64, &[Cow<'_, [u8]>]) -> Result<(), Error>) -> Result<u64, Error> {
+    fn lines(&self, input: &Input<'_>, mut each: impl FnMut(u64, Vec<Cow<'_, [u8]>>) -> Result<(), Error>) -> Result<(), Error> {
         let mut lines = Lines::new(input.open()?)?;
         let file = lines.file().to_string();
-        let mut rows = 0;
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.record(|text| is_open(text, |byte| byte == self.separator))? {
             if line.number <= self.line || line.text.trim_ascii().is_empty() {
                 continue;
             }
-            let cells = self.cells(&file, line.number, line.text)?;
-            each(line.number, &cells)?;
-            rows += 1;
+            each(line.number, self.cells(&file, line.number, line.text)?)?;
         }
-        Ok(rows)
+        Ok(())
     }
 
     /// The cells of a row, one for each column.
     pub(in super::super) fn cells<'a>(&self, file: &str, line: u64, text: &'a [u8]) -> Result<Vec<Cow<'a, [u8]>>, Error> {
         let cells = cells(text, self.separator).map_err(|seen| Error::Quotes { at: at_line(file, line), seen, fix: QUOTES })?;
-        if cells.len() == self.names.len() {
+        if cells.len() == self.width {
             return Ok(cells);
         }
         Err(Error::Count {
             at: at_line(file, line),
             seen: cells.len(),
             unit: "cells",
-            wanted: self.names.len(),
+            wanted: self.width,
             because: "one for each column of the header",
             fix: "leave a cell blank where nothing is known, and put text with commas in quotes",
         })
@@ -158,21 +133,24 @@ impl Header {
     }
 }
 
-fn is_comment(text: &[u8]) -> bool {
-    text.trim_ascii_start().starts_with(b"#")
+/// The separator that gives the header the most cells, and the rows below it as many.
+pub(super) fn separator(header: &[u8], below: &[&[u8]]) -> u8 {
+    fitting(header, below).or_else(|| SEPARATORS.into_iter().find(|separator| header.contains(separator))).unwrap_or(b',')
 }
 
-/// The separator that gives the header the most cells, and the rows below it as many.
-fn separator(header: &[u8], below: &[&[u8]]) -> u8 {
-    let count = |text: &[u8], separator: u8| cells(text, separator).map_or(0, |cells| cells.len());
+/// The same, if there is one.
+pub(super) fn fitting(header: &[u8], below: &[&[u8]]) -> Option<u8> {
     let fits = |separator: u8| {
         let columns = count(header, separator);
         columns > 1 && below.iter().all(|row| count(row, separator) == columns)
     };
     // Of equals the first: `max_by_key` would take the last.
-    let best =
-        SEPARATORS.into_iter().rev().filter(|&separator| fits(separator)).max_by_key(|&separator| count(header, separator));
-    best.or_else(|| SEPARATORS.into_iter().find(|separator| header.contains(separator))).unwrap_or(b',')
+    SEPARATORS.into_iter().rev().filter(|&separator| fits(separator)).max_by_key(|&separator| count(header, separator))
+}
+
+/// How many cells a line has.
+pub(super) fn count(text: &[u8], separator: u8) -> usize {
+    cells(text, separator).map_or(0, |cells| cells.len())
 }
 
 fn check(names: &[String], at: impl Fn() -> Location) -> Result<(), Error> {

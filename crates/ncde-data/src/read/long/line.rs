@@ -9,7 +9,9 @@ use super::{by_names, known, table};
 use crate::error::{Location, at_field, at_line, hint, listed, shown};
 use crate::schema::{Cells, Column, Role};
 use crate::text::marks::Marks;
+use crate::text::missing::Missing;
 use crate::text::time::TimeFormat;
+use crate::text::zone::Zone;
 use crate::vocabulary::Words;
 use crate::{Clock, Error, Schema, Warning};
 
@@ -59,6 +61,10 @@ pub struct LineReader {
     /// Where values go that are given by name.
     named: Vec<Target>,
     time: Column,
+    missing: Missing,
+    time_zone: Option<String>,
+    /// None if there is no such zone, which is told when a time is read.
+    zone: Option<Zone>,
     table: Option<Table>,
 }
 
@@ -97,13 +103,15 @@ impl LineReader {
             }
         };
         columns.iter_mut().for_each(|column| known::override_cells(&mut column.cells, &options));
-        let unknown = Policy::of(&options.columns, schema.table.as_ref()).unknown;
+        let Policy { unknown, missing, time_zone, .. } = Policy::of(&options.columns, schema.table.as_ref());
+        let missing = Missing::new(&missing);
         let named = columns.iter().filter_map(|column| Target::of(column, &schema, unknown)).collect();
         let plain =
             Cells::Time { format: options.columns.time_format.unwrap_or(TimeFormat::Number), marks: Marks::PLAIN, offset: false };
         let time = columns.into_iter().find(|column| column.role == Role::Time);
         let time = time.unwrap_or(Column { name: "time".into(), role: Role::Time, cells: plain });
-        Self { schema, options, named, time, table: None }
+        let zone = time_zone.as_deref().and_then(|name| Zone::new(name, "").ok());
+        Self { schema, options, named, time, missing, time_zone, zone, table: None }
     }
 
     /// Reads the header of a table; what was guessed.
@@ -115,7 +123,8 @@ impl LineReader {
             Some(layout) if text.contains(&(layout.separator as u8)) => layout.separator as u8,
             _ => Header::separator_of(text),
         };
-        let header = Header::from_line("", 0, text, separator)?;
+        let mut header = Header::from_line("", 0, text, separator)?;
+        header.join_clock(&self.options, self.schema.table.as_ref());
         let unknown = Policy::of(&self.options.columns, self.schema.table.as_ref()).unknown;
         let is_known = |layout: &crate::Layout| layout.columns.iter().any(|column| column.name == END);
         let is_named = self.schema.channels.iter().chain(&self.schema.statics).any(|name| name == END);
@@ -129,8 +138,7 @@ impl LineReader {
             Some(layout) => known::columns("the header", &header.names, FileKind::Series, layout, options)?,
             None => {
                 let columns = by_names(&header.names, &self.schema);
-                let layout =
-                    crate::Layout { separator: ',', columns, sort: false, duplicates: crate::Duplicates::Refuse, unknown };
+                let layout = crate::Layout { columns, unknown, ..crate::Layout::default() };
                 let (columns, _) = known::columns("the header", &header.names, FileKind::Series, &layout, options)?;
                 let read = crate::Layout { columns: columns.clone(), ..layout };
                 let seen = "the model was trained on a file that has no columns, so these are taken by their names";
@@ -171,7 +179,7 @@ impl LineReader {
             return Err(Error::header(at_line("", 0), "there is no header", "give it first"));
         };
         let header = &table.header;
-        let cells = header.cells("", 0, text)?;
+        let cells = header.dated(header.cells("", 0, text)?);
         let mut line = Line {
             id: None,
             time: None,
@@ -190,11 +198,18 @@ impl LineReader {
             match table.columns[i].role {
                 Role::Id => {}
                 Role::Time if line.end && cell.trim_ascii().is_empty() => {}
-                Role::Time => line.time = Some(table.columns[i].time(cell, at)?),
+                Role::Time => {
+                    let time = table.columns[i].time(cell, at)?;
+                    line.time = Some(match (&mut self.zone, &self.time_zone) {
+                        (Some(zone), _) if table.columns[i].is_local(cell) => zone.time(time, line.id.as_deref().unwrap_or("")),
+                        (None, Some(name)) => return Err(Zone::unknown(name, "")),
+                        _ => time,
+                    });
+                }
                 Role::Label | Role::Group | Role::Ignored => {}
                 role @ (Role::Channel | Role::Static | Role::Token) => {
                     let Some(target) = &mut table.targets[i] else { continue };
-                    let x = target.value.read(cell, false, at)?;
+                    let x = target.value.read(self.missing.clean(cell), false, at)?;
                     target.put(x, if role == Role::Static { &mut line.statics } else { &mut line.values });
                 }
             }
@@ -211,7 +226,7 @@ impl LineReader {
     }
 
     /// A time that is not a cell: text in the format of the model's times, or a number. Of a model of dates a number counts
-    /// seconds since 1970, unless its times are numbers themselves.
+    /// seconds since 1970, unless its times are numbers themselves. A local time that is there twice is the first of both.
     ///
     /// # Errors
     /// If it is no such time.
@@ -220,7 +235,14 @@ impl LineReader {
         match (given, &self.time.cells) {
             (Given::Number(t), Cells::Time { format: TimeFormat::UnixMs, .. }) => Ok(t / 1000.0),
             (Given::Number(t), _) => Ok(*t),
-            (Given::Text(text), _) => self.time.time(text.as_bytes(), at),
+            (Given::Text(text), _) => {
+                let time = self.time.time(text.as_bytes(), at)?;
+                match (&self.zone, &self.time_zone) {
+                    (Some(zone), _) if self.time.is_local(text.as_bytes()) => Ok(zone.clone().time(time, "")),
+                    (None, Some(name)) => Err(Zone::unknown(name, "")),
+                    _ => Ok(time),
+                }
+            }
             (Given::Missing, _) => self.time.time(b"", at),
         }
     }
@@ -236,10 +258,10 @@ impl LineReader {
         for (name, value) in given {
             let at = || at_field("", 0, format!("`{}`", shown(name)));
             if let Some(target) = self.named.iter_mut().find(|target| target.is_of(role) && target.value.name == *name) {
-                target.give(value, at, &mut numbers)?;
+                target.give(value, &self.missing, at, &mut numbers)?;
             } else if let (Some(place), Given::Number(_) | Given::Missing) = (names.iter().position(|known| known == name), value)
             {
-                numbers[place] = if let Given::Number(x) = value { *x } else { f64::NAN };
+                numbers[place] = self.missing.number(value);
             } else {
                 let what = if statics { "static covariate" } else { "channel" };
                 let known = self.named.iter().filter(|target| target.is_of(role)).map(|target| target.value.name.clone());
@@ -262,8 +284,7 @@ impl LineReader {
         let is_text = |value: &Given| matches!(value, Given::Text(_));
         let is_tokens = self.schema.vocabulary.is_some() && !statics;
         if given.len() == count && !is_tokens && !given.iter().any(is_text) {
-            let number = |value: &Given| if let Given::Number(x) = value { *x } else { f64::NAN };
-            return Ok(given.iter().map(number).collect());
+            return Ok(given.iter().map(|value| self.missing.number(value)).collect());
         }
         let columns = self.named.iter().filter(|target| target.is_of(role)).count();
         if given.len() != columns {
@@ -276,7 +297,7 @@ impl LineReader {
         let of_role = self.named.iter_mut().filter(|target| target.is_of(role));
         for (target, value) in of_role.zip(given) {
             let name = shown(&target.value.name);
-            target.give(value, || at_field("", 0, format!("`{name}`")), &mut numbers)?;
+            target.give(value, &self.missing, || at_field("", 0, format!("`{name}`")), &mut numbers)?;
         }
         Ok(numbers)
     }
@@ -292,6 +313,16 @@ fn is_end(cell: &[u8], at: impl Fn() -> Location) -> Result<bool, Error> {
         b"1" | b"true" | b"yes" => Ok(true),
         _ => {
             Err(Error::header(at(), format!("`{}` does not say whether the series ends", shown(cell)), "write true, or nothing"))
+        }
+    }
+}
+
+impl Missing {
+    /// What a channel holds of a value that is a number or nothing.
+    fn number(&self, given: &Given) -> f64 {
+        match given {
+            Given::Number(x) if !self.is_number(*x) => *x,
+            _ => f64::NAN,
         }
     }
 }
@@ -332,8 +363,9 @@ impl Target {
     }
 
     /// Takes a value that is not a cell.
-    fn give(&mut self, given: &Given, at: impl Fn() -> Location, numbers: &mut [f64]) -> Result<(), Error> {
+    fn give(&mut self, given: &Given, missing: &Missing, at: impl Fn() -> Location, numbers: &mut [f64]) -> Result<(), Error> {
         let text = match given {
+            Given::Number(x) if missing.is_number(*x) => String::new(),
             Given::Missing => String::new(),
             Given::Number(x) if matches!(self.value.kind, super::cell::Kind::Numbers(..)) => {
                 self.put(*x, numbers);
@@ -342,7 +374,7 @@ impl Target {
             Given::Number(x) => (x + 0.0).to_string(),
             Given::Text(text) => text.clone(),
         };
-        let x = self.value.read(text.as_bytes(), false, at)?;
+        let x = self.value.read(missing.clean(text.as_bytes()), false, at)?;
         self.put(x, numbers);
         Ok(())
     }

@@ -92,6 +92,12 @@ pub(in super::super) fn suggests_time(name: &str) -> bool {
     words.iter().any(is_word) || words.last().is_some_and(|word| word == "at" || word.ends_with("time") || word.ends_with("date"))
 }
 
+/// `event_time`, `hour`, `clock`, `Uhrzeit`: a time of day, if it holds some.
+pub(in super::super) fn suggests_clock(name: &str) -> bool {
+    const CLOCKS: &str = "clock hour hours hr zeit uhrzeit heure hora ora tid tijd";
+    suggests_time(name) || words(name).iter().any(|word| is_in(word, CLOCKS))
+}
+
 /// `hour`, `cycle`, `elapsed_s`: a time if it rises in each series.
 pub(in super::super) fn suggests_elapsed(name: &str) -> bool {
     let words = words(name);

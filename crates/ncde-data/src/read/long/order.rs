@@ -1,16 +1,17 @@
 //! Rows of a case in the order of their times, each time once.
 
-use super::table::{DUPLICATE, Raw, Table};
-use crate::Error;
+use super::table::{DUPLICATE, Raw, SET_BACK, Table};
 use crate::error::{at_field, at_line, shown};
 use crate::label::Label;
 use crate::schema::Duplicates;
 use crate::text::time::written;
+use crate::text::zone::is_set_back;
+use crate::{Clock, Error};
 
 impl Table {
     /// Sorts rows and joins those of one time, as the policy says.
     pub(super) fn arrange(&mut self) -> Result<(), Error> {
-        let (policy, width) = (self.policy, self.values.len());
+        let (policy, width) = (self.policy.clone(), self.values.len());
         let mut cases = std::mem::take(&mut self.cases);
         for case in &mut cases {
             if policy.sort && !case.times.is_sorted() {
@@ -20,7 +21,10 @@ impl Table {
             match policy.duplicates {
                 Duplicates::Refuse => {
                     let at = at_line(&self.files[case.file], 0);
-                    return Err(Error::time_order(at, Some(&case.id), [case.times[i]; 2], self.clock, DUPLICATE));
+                    let is_set_back =
+                        self.clock == Clock::Dates && self.zone.is_none() && is_set_back(case.times[i], case.times[i]);
+                    let fix = if is_set_back { SET_BACK } else { DUPLICATE };
+                    return Err(Error::time_order(at, Some(&case.id), [case.times[i]; 2], self.clock, fix));
                 }
                 Duplicates::First => keep(case, width, |times, i| i == 0 || times[i - 1] != times[i]),
                 Duplicates::Last => keep(case, width, |times, i| i + 1 == times.len() || times[i + 1] != times[i]),

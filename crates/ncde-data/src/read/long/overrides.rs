@@ -1,6 +1,7 @@
 //! What the caller says of columns: each name once, and every one of them there.
 
 use super::super::ReadOptions;
+use super::form::stated_clock;
 use super::guess::FileKind;
 use crate::Error;
 use crate::error::{at_line, shown};
@@ -83,7 +84,13 @@ impl Overrides {
         for other in ids.iter().skip(1) {
             one(Role::Id, Some(other), is_id_here)?;
         }
-        let time = one(Role::Time, options.columns.time.as_ref(), !is_labels)?;
+        let time = match stated_clock(options, names).filter(|_| !is_labels) {
+            Some([date, clock]) => {
+                one(Role::Ignored, Some(&clock), true)?;
+                one(Role::Time, Some(&date), true)?
+            }
+            None => one(Role::Time, options.columns.time.as_ref(), !is_labels)?,
+        };
         let id_columns: Vec<usize> = ids.iter().filter_map(|id| names.iter().position(|name| name == id)).collect();
         if let Some(stated) = options.columns.label.as_ref().filter(|stated| stated.contains(',') && !names.contains(*stated)) {
             let seen = format!("`{}` names several columns of labels", shown(stated));

@@ -14,15 +14,26 @@ use crate::dataset::Clock;
 use crate::error::{Location, at_line, listed, shown};
 use crate::label::{Label, Labels};
 use crate::schema::{Cells, Column, Duplicates, Layout, Role};
+use crate::shape::Shape;
 use crate::text::lines::utf8;
+use crate::text::missing::Missing;
+use crate::text::zone::{Zone, is_set_back};
 
 /// What happens to rows that are not in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Policy {
     pub(in super::super) sort: bool,
     pub(in super::super) duplicates: Duplicates,
     /// Whether categories that are not known are none of those that are.
     pub(in super::super) unknown: bool,
+    /// What stands for a missing cell beside the usual texts.
+    pub(in super::super) missing: Vec<String>,
+    /// The zone of dates without an offset.
+    pub(in super::super) time_zone: Option<String>,
+    /// How files hold their series.
+    pub(in super::super) shape: Shape,
+    /// The column with the times of day of dates.
+    pub(in super::super) clock: Option<String>,
 }
 
 /// A case, so far.
@@ -45,6 +56,8 @@ pub(in super::super) struct Table {
     /// Whether a case may have one row only, as in a file of labels and statics.
     is_one_row: bool,
     pub(super) policy: Policy,
+    missing: Missing,
+    pub(super) zone: Option<Zone>,
     pub(in super::super) files: Vec<String>,
     /// The names in the header of the first file.
     first: Vec<String>,
@@ -81,6 +94,8 @@ impl Table {
         let (files, first, cases) = (vec![], vec![], vec![]);
         Self {
             is_one_row,
+            missing: Missing::new(&policy.missing),
+            zone: None,
             policy,
             files,
             first,
@@ -179,12 +194,12 @@ impl Table {
                 (Role::Time, _) => self.time(cell, || at(i))?,
                 (Role::Label, _) => {
                     if let Some(labels) = &mut self.labels {
-                        let label = labels.label(cell, || at(i))?;
+                        let label = labels.label(self.missing.clean(cell), || at(i))?;
                         self.cases[self.current].labels.push(label);
                     }
                 }
                 (Role::Channel | Role::Static | Role::Token, k) => {
-                    let x = self.values[k].read(cell, width == 1, || at(i))?;
+                    let x = self.values[k].read(self.missing.clean(cell), width == 1, || at(i))?;
                     self.cases[self.current].values[start + k] = x;
                 }
             }
@@ -214,12 +229,20 @@ impl Table {
 
     fn time(&mut self, cell: &[u8], at: impl Fn() -> Location) -> Result<(), Error> {
         let column = self.columns.iter().find(|column| column.role == Role::Time);
-        let Some(t) = column.map(|column| column.time(cell, &at)).transpose()? else { return Ok(()) };
+        let Some(column) = column else { return Ok(()) };
+        let mut t = column.time(cell, &at)?;
         let case = &self.cases[self.current];
+        if let Some(zone) = self.zone.as_mut().filter(|_| column.is_local(cell)) {
+            t = zone.time(t, &case.id);
+        }
         let before = case.times.last().copied().unwrap_or(f64::NEG_INFINITY);
         let is_wrong = (before > t && !self.policy.sort) || (before == t && self.policy.duplicates == Duplicates::Refuse);
         if is_wrong {
-            let fix = if before == t { DUPLICATE } else { UNSORTED };
+            let fix = match before == t {
+                _ if self.clock == Clock::Dates && self.zone.is_none() && is_set_back(before, t) => SET_BACK,
+                true => DUPLICATE,
+                false => UNSORTED,
+            };
             return Err(Error::time_order(at(), Some(&case.id), [before, t], self.clock, fix));
         }
         self.cases[self.current].times.push(t);
@@ -267,6 +290,9 @@ fn id(cell: &[u8], at: impl Fn() -> Location) -> Result<&str, Error> {
 /// What to try if two rows have one time.
 pub(super) const DUPLICATE: &str = "a time may stand once in a case: say which row counts (`--duplicates first`, `last` or `mean`), or \
                                     give another series another id (`--id`)";
+/// What to try if clocks seem to be set back.
+pub(super) const SET_BACK: &str = "if clocks were set back then, say where (`--time-zone Europe/Berlin`); else sort the rows (`--sort`), or \
+                                   say which row of a time counts (`--duplicates first`, `last` or `mean`)";
 /// What to try if times decrease.
 const UNSORTED: &str = "sort the rows of a case by time (`--sort`), or give another series another id (`--id`)";
 

@@ -44,6 +44,51 @@ pub(super) fn people() -> Vec<Person> {
             Schema("id -> id, timestamp -> time (ISO, UTC), label -> label, x, y -> channel"),
         ),
         dated(
+            "months",
+            "",
+            &|r| format!("{}-{:02}", 2000 + r.k, 1 + r.series),
+            Schema("id -> id, timestamp -> time (year and month, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "names of months",
+            "",
+            &|r| {
+                format!(
+                    "{} {}",
+                    ["Jan", "Feb", "March", "Apr", "May", "June", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][r.k],
+                    2000 + r.k
+                )
+            },
+            Schema("id -> id, timestamp -> time (month and year, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "an hour twice",
+            "",
+            &|r| format!("2021-10-31 {}", ["01:00", "02:00", "02:30", "02:00", "02:30", "03:00", "03:15", "03:30", "03:45"][r.k]),
+            Question(&[
+                "time `2021-10-31T02:00:00Z` of case `p1` comes after `2021-10-31T02:30:00Z`",
+                "--time-zone Europe/Berlin",
+            ]),
+        ),
+        dated(
+            "an hour twice, answered",
+            "--time-zone Europe/Berlin",
+            &|r| format!("2021-10-31 {}", ["01:00", "02:00", "02:30", "02:00", "02:30", "03:00", "03:15", "03:30", "03:45"][r.k]),
+            Schema("id -> id, timestamp -> time (ISO), label -> label, x, y -> channel, zone Europe/Berlin"),
+        ),
+        dated(
+            "days in a zone",
+            "--time-zone Europe/Berlin",
+            &|r| format!("2021-10-{:02}", r.day()),
+            Schema("id -> id, timestamp -> time (ISO, UTC), label -> label, x, y -> channel"),
+        ),
+        dated(
+            "no zone",
+            "--time-zone Berlin/Europe",
+            &|r| format!("2021-10-{:02}", r.day()),
+            Question(&["`Berlin/Europe` is no time zone", "--time-zone"]),
+        ),
+        dated(
             "us",
             "",
             &|r| format!("3/{}/2021 {}", r.day(), r.clock()),
@@ -117,7 +162,31 @@ pub(super) fn people() -> Vec<Person> {
             name: "date and time",
             flags: "",
             text: table("id,date,time,x,label", |r| format!("{},2021-03-04,{}:00,{},{}", r.id(), r.clock(), r.x, r.label())),
-            wanted: Question(&["columns `date`, `time` could all hold times", "--time"]),
+            wanted: Schema(
+                "id -> id, date -> time (ISO, UTC), label -> label, x -> channel, time -> ignored, times of day in `time`",
+            ),
+            warning: "columns `date` and `time` are taken together for the time; say so with `--time date,time`",
+        },
+        Person {
+            name: "date and clock, answered",
+            flags: "--time Tag,Uhrzeit",
+            text: table("id;Tag;Uhrzeit;x;label", |r| {
+                format!("{};{:02}.03.2021;{};{};{}", r.id(), r.day(), r.clock(), r.x, r.label())
+            }),
+            wanted: Schema(
+                "id -> id, Tag -> time (day first, UTC), label -> label, x -> channel, Uhrzeit -> ignored, times of day in `Uhrzeit`",
+            ),
+            warning: "",
+        },
+        Person {
+            name: "two clocks",
+            flags: "",
+            text: table("id,date,start_time,end_time,x,label", |r| {
+                format!("{},2021-03-{:02},{},{},{},{}", r.id(), r.day(), r.clock(), r.clock(), r.x, r.label())
+            }),
+            wanted: Schema(
+                "id -> id, date -> time (ISO, UTC), label -> label, start_time, end_time -> channel (category of 21), x -> channel",
+            ),
             warning: "",
         },
         Person {

@@ -208,8 +208,6 @@ pub(super) fn people() -> Vec<Person> {
             Schema("id -> id, time -> time (numbers), label -> label, state -> channel (category of 3), x -> channel"),
             "column `state` has both `On` and `on`",
         ),
-        person("melted", "", melted(), Question(&["`variable` seems to name what `value` holds", "--channels"]), ""),
-        person("wide", "", wide(), Question(&["`t0` to `t9`", "a row is an observation here", "--time none"]), ""),
     ]
 }
 
@@ -221,18 +219,4 @@ fn numbered(header: &str, from: usize) -> String {
         let _ = writeln!(text, "{},{line}", from + i);
     }
     text
-}
-
-fn melted() -> String {
-    table("id,time,variable,value,label", |r| {
-        format!("{0},{1},x,{2},{4}\n{0},{1},y,{3},{4}", r.id(), r.hours(), r.x, r.y, r.label())
-    })
-}
-
-fn wide() -> String {
-    let names: Vec<String> = (0..10).map(|i| format!("t{i}")).collect();
-    let line = |series: usize| {
-        format!("s{series},{},{}", series % 2, (0..10).map(|i| (i * series % 7).to_string()).collect::<Vec<_>>().join(","))
-    };
-    (0..12).map(line).fold(format!("id,label,{}\n", names.join(",")), |text, line| text + &line + "\n")
 }

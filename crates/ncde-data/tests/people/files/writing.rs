@@ -99,6 +99,60 @@ pub(super) fn people() -> Vec<Person> {
             Schema(PLAIN),
         ),
         person(
+            "gaps of other kinds",
+            "",
+            table("id,time,x,y,label", |r| {
+                let gap = ["-", "--", ".", "None", "missing", " none "][(r.series + r.k) % 6];
+                let (x, y) = if r.k % 2 == 1 { (gap.into(), r.y.to_string()) } else { (r.x.to_string(), gap.into()) };
+                format!("{},{},{x},{y},{}", r.id(), r.hours(), if r.label() == "up" { "none" } else { "-" })
+            }),
+            Schema(PLAIN),
+        ),
+        person(
+            "gaps as numbers",
+            "--missing 9999,-99.9",
+            table("id,time,x,y,label", |r| {
+                let x = if r.k == 1 { "9999.0".into() } else { r.x.to_string() };
+                format!("{},{},{x},{},{}", r.id(), r.hours(), if r.k == 2 { -99.9 } else { r.y }, r.label())
+            }),
+            Schema(PLAIN),
+        ),
+        person(
+            "infinite",
+            "",
+            table("id,time,x,y,label", |r| {
+                format!(
+                    "{},{},{},{},{}",
+                    r.id(),
+                    r.hours(),
+                    if r.k == 1 { "inf".into() } else { r.x.to_string() },
+                    r.y,
+                    r.label()
+                )
+            }),
+            Question(&["column `x`: `inf` is not a number", "--missing inf,-inf"]),
+        ),
+        person(
+            "infinite, answered",
+            "--missing inf,-inf",
+            table("id,time,x,y,label", |r| {
+                let x = ["-Inf".into(), "inf".into(), r.x.to_string(), r.x.to_string()][r.k.min(3)].clone();
+                format!("{},{},{x},{},{}", r.id(), r.hours(), r.y, r.label())
+            }),
+            Schema(PLAIN),
+        ),
+        Person {
+            warning: "column `state` has the category `-`; say `--missing -` if such cells are missing",
+            ..person(
+                "a word or a gap",
+                "",
+                table("id,time,state,x,label", |r| {
+                    format!("{},{},{},{},{}", r.id(), r.hours(), ["on", "off", "-"][(r.series + r.k) % 3], r.x, r.label())
+                }),
+                Schema("id -> id, time -> time (numbers), label -> label, state -> channel (category of 3), x -> channel"),
+            )
+        },
+        person(
             "units in headers",
             "",
             table("id,Time (h),\"temp [\u{b0}C], inside\",pressure / hPa,label", plain),
