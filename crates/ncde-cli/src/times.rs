@@ -5,8 +5,10 @@ use ncde_data::{Cells, Clock, Layout, Role, TimeFormat};
 const DAY: f64 = 86_400.0;
 
 /// How times are written.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Times {
+    /// Whose zone they are in.
+    layout: Option<Layout>,
     format: TimeFormat,
     /// Whether dates come without a time of day.
     is_daily: bool,
@@ -21,15 +23,16 @@ impl Times {
             _ if clock == Clock::Dates => TimeFormat::Iso,
             _ => TimeFormat::Number,
         };
-        Self { format, is_daily: steps.all(|time| time % DAY == 0.0) }
+        Self { layout: layout.cloned(), format, is_daily: steps.all(|time| time % DAY == 0.0) }
     }
 
-    pub(crate) fn text(self, time: f64) -> String {
-        self.format.written(time, self.is_daily)
+    pub(crate) fn text(&self, time: f64) -> String {
+        let zoned = self.layout.as_ref().and_then(|layout| layout.written(time, self.is_daily));
+        zoned.unwrap_or_else(|| self.format.written(time, self.is_daily))
     }
 
     /// For JSON: what is no date is a number.
-    pub(crate) fn value(self, time: f64) -> serde_json::Value {
+    pub(crate) fn value(&self, time: f64) -> serde_json::Value {
         match self.format {
             TimeFormat::Number | TimeFormat::Unix => time.into(),
             TimeFormat::UnixMs => (time * 1000.0).into(),

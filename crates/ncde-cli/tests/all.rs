@@ -5,6 +5,7 @@ mod columnar;
 mod common;
 mod experiment;
 mod forecast;
+mod forms;
 mod groups;
 mod help;
 mod labels;

@@ -66,7 +66,7 @@ columns! {
     /// Whether a token that training did not see is taken for `<unknown>`, and a category for none of those it saw; no by default: it is an error.
     "unknown" => unknown: bool,
     /// Texts or numbers that stand for a missing value, such as `9999`, beside the usual ones.
-    "missing" => missing: Vec<String>,
+    "missing_cells" => missing: Vec<String>,
     /// How a table holds its series: `long` (a row an observation), `wide` (a row a series, a column a time step) or `melted` (a row a value, with the name of its channel).
     "shape" => shape: Shape,
     /// The zone of dates without an offset, such as `Europe/Berlin`; else they are taken as UTC.

@@ -1,7 +1,7 @@
 //! What can be said of the columns of a file, the same after every verb that reads files.
 
 use clap::Args;
-use ncde_data::{Columns, Duplicates, ReadOptions, TimeFormat};
+use ncde_data::{Columns, Duplicates, ReadOptions, Shape, TimeFormat};
 
 use super::named;
 
@@ -13,7 +13,7 @@ pub(crate) struct ColumnArgs {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
 
-    /// The column with times; `none` if rows are to be counted
+    /// The column with times, or those with dates and with times of day (`date,clock`); `none` if rows are to be counted
     #[arg(long, value_name = "COLUMN")]
     pub(crate) time: Option<String>,
 
@@ -52,25 +52,44 @@ pub(crate) struct ColumnArgs {
     /// The mark before fractions
     #[arg(long, value_name = "MARK", value_parser = named(&[(".", '.'), (",", ',')]))]
     pub(crate) decimal: Option<char>,
+
+    /// The zone of dates without an offset, such as Europe/Berlin; else they are taken as UTC
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) time_zone: Option<String>,
+
+    /// Texts or numbers that stand for a missing value, beside the usual ones (`9999,-999`)
+    #[arg(long, value_name = "CELL,...", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) missing: Option<Vec<String>>,
+
+    /// What a row is: an observation (`long`), a series (`wide`), or a value with the name of its channel (`melted`)
+    #[arg(long, value_name = "SHAPE", value_parser = named(&Shape::ALL))]
+    pub(crate) shape: Option<Shape>,
+
+    /// Whether arrays are `[cases, channels, length]`
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) channels_first: Option<bool>,
 }
 
 impl ColumnArgs {
     /// What is said here.
     pub(crate) fn columns(&self) -> Columns {
-        let Self { id, time, label, statics, group, ignore, channels, sort, duplicates, time_format, decimal } = self.clone();
-        let sort = sort.then_some(true);
+        let own = self.clone();
         Columns {
-            id,
-            time,
-            label,
-            statics,
-            group,
-            ignore,
-            channels,
-            sort,
-            duplicates,
-            time_format,
-            decimal,
+            id: own.id,
+            time: own.time,
+            label: own.label,
+            statics: own.statics,
+            group: own.group,
+            ignore: own.ignore,
+            channels: own.channels,
+            sort: own.sort.then_some(true),
+            duplicates: own.duplicates,
+            time_format: own.time_format,
+            decimal: own.decimal,
+            time_zone: own.time_zone,
+            missing: own.missing,
+            shape: own.shape,
+            channels_first: own.channels_first,
             ..Columns::default()
         }
     }

@@ -41,7 +41,7 @@ at a time. `state.safetensors` is for training longer, and may be deleted.";
 /// What a run is asked to do: data and settings.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub(crate) struct SettingArgs {
-    /// The file to train on (.ts, .arff, .csv, .npz, .npy, .gz of these, .parquet and .arrow if built in, `-` for standard input), a folder with one CSV a case, or with a folder for each class
+    /// The file to train on (.csv, .json, .ts, .arff, .npz, .npy, .gz of these, .parquet and .arrow if built in, `-` for standard input), a folder with one CSV a case, or with a folder for each class
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 

@@ -13,7 +13,7 @@ pub(crate) struct Ahead<'a> {
     pub(crate) horizon: usize,
     /// What it is for; none if the usual step from one observation to the next is not known.
     time: Option<f64>,
-    times: Times,
+    times: &'a Times,
     /// One for each target.
     values: &'a [f64],
     /// The ends of an interval for each target.
@@ -36,7 +36,7 @@ pub(crate) fn columns(spec: &ModelSpec, forecast: &Forecast) -> Vec<String> {
 pub(crate) fn horizons<'a>(
     spec: &'a ModelSpec,
     forecast: &'a Forecast,
-    (time, times): (f64, Times),
+    (time, times): (f64, &'a Times),
     forecasts: &'a Forecasts,
 ) -> impl Iterator<Item = Ahead<'a>> {
     let targets = forecast.width(spec.channels.len()).max(1);
@@ -102,7 +102,7 @@ pub(crate) struct Row<'a> {
     /// The time of the observation that it follows, and whether that is written.
     pub(crate) time: f64,
     pub(crate) is_timed: bool,
-    pub(crate) times: Times,
+    pub(crate) times: &'a Times,
     pub(crate) prediction: &'a Prediction,
     /// Forecasts of larger horizons are left out.
     pub(crate) max_horizon: usize,

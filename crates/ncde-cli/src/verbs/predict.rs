@@ -203,8 +203,8 @@ fn csv(predicted: &Predicted, max_horizon: usize, out: &mut dyn Write) -> std::i
         };
         match (prediction, spec.task.forecast()) {
             (Prediction::Values(values), Some(forecast)) => {
-                let mut rows =
-                    ahead::horizons(spec, forecast, (time, predicted.times), values).filter(|ahead| ahead.horizon <= max_horizon);
+                let mut rows = ahead::horizons(spec, forecast, (time, &predicted.times), values)
+                    .filter(|ahead| ahead.horizon <= max_horizon);
                 rows.try_for_each(|ahead| row(ahead.cells()))?;
             }
             _ => row(cells(spec, prediction))?,
@@ -223,7 +223,7 @@ fn json(predicted: &Predicted, max_horizon: usize, out: &mut dyn Write) -> std::
             id: Some(&case.id),
             time,
             is_timed,
-            times: predicted.times,
+            times: &predicted.times,
             prediction,
             max_horizon,
             beyond: &[],

@@ -104,7 +104,7 @@ fn stream(args: &StreamArgs, reader: Reader, times: Times, live: &Mutex<Live>) -
             match result {
                 Ok(None) => {}
                 Ok(Some((id, reply))) => {
-                    let writer = writer.get_or_insert_with(|| Writer::new(&spec, times, next.is_csv));
+                    let writer = writer.get_or_insert_with(|| Writer::new(&spec, times.clone(), next.is_csv));
                     writer.write(&mut out, &id, &reply).map_err(Failure::Stdout)?;
                     if let Some(warning) = reply.warning {
                         output::info(&warning);

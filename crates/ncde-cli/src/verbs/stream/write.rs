@@ -25,7 +25,7 @@ impl Writer {
         let Reply { time, prediction, beyond, .. } = reply;
         if !self.csv {
             let id = (!id.is_empty()).then_some(id);
-            let (time, times, max_horizon) = (*time, self.times, usize::MAX);
+            let (time, times, max_horizon) = (*time, &self.times, usize::MAX);
             let row = Row { spec: &self.spec, id, time, is_timed: true, times, prediction, max_horizon, beyond };
             serde_json::to_writer(&mut *out, &row)?;
             return out.write_all(b"\n");
@@ -37,7 +37,7 @@ impl Writer {
             out.write_all(b"\n")?;
         }
         if let (Prediction::Values(values), Some(forecast)) = (prediction, self.spec.task.forecast()) {
-            for ahead in ahead::horizons(&self.spec, forecast, (*time, self.times), values) {
+            for ahead in ahead::horizons(&self.spec, forecast, (*time, &self.times), values) {
                 quoted(out, id)?;
                 cell(out, &self.times.text(*time))?;
                 ahead.cells().iter().try_for_each(|text| cell(out, text))?;

@@ -132,6 +132,19 @@ pub(super) fn stated(
     match change {
         Ok(change) => change.apply(inputs, headers, policy).map(drop),
         Err(wanted) => {
+            if let Some(layout) = layout.filter(|_| options.columns.shape.is_none()) {
+                let values = layout.columns.iter().filter(|column| column.role.is_value()).map(|column| column.name.clone());
+                let seen = format!(
+                    "it has {}, but neither {wanted} nor, as a row an observation, {}",
+                    listed(&names),
+                    listed(&values.collect::<Vec<_>>())
+                );
+                return Err(Error::header(
+                    at_line(file, line),
+                    seen,
+                    "name its columns like those of the file that the model was trained on",
+                ));
+            }
             let seen = format!("the table is to be of another shape, but it has no {wanted}: it has {}", listed(&names));
             Err(Error::header(at_line(file, line), seen, "say which shape it has: `--shape long`, `wide` or `melted`"))
         }

@@ -104,7 +104,7 @@ pub(super) fn people() -> Vec<Person> {
             table("id,time,x,y,label", |r| {
                 let gap = ["-", "--", ".", "None", "missing", " none "][(r.series + r.k) % 6];
                 let (x, y) = if r.k % 2 == 1 { (gap.into(), r.y.to_string()) } else { (r.x.to_string(), gap.into()) };
-                format!("{},{},{x},{y},{}", r.id(), r.hours(), if r.label() == "up" { "none" } else { "-" })
+                format!("{},{},{x},{y},{}", r.id(), r.hours(), if r.label() == "up" { "none" } else { "some" })
             }),
             Schema(PLAIN),
         ),
