@@ -15,6 +15,7 @@
 //! | [`changes`] | memories relative to the present value, driven by increments |
 //! | [`fourier`] | sliding Fourier coefficients of increments |
 //! | `pool` | the running sums of responses above thresholds |
+//! | `competing` | which of a group is largest, which smallest |
 //! | `fold` | the same where only what a readout makes of them is wanted |
 //! | [`responses`] | pooled responses: mixtures, memories and pools together |
 //! | [`summary`] | memories at the end of a series, moments and extremes of channels |
@@ -27,6 +28,7 @@
 //! This crate works on slices of `f32` and `f64` and depends on no tensor library.
 
 pub mod changes;
+mod competing;
 mod fold;
 pub mod fourier;
 pub mod legendre;

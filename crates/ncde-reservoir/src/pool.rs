@@ -7,12 +7,16 @@
 //! height  = sum dt (r - b)^+ / W            late    = sum dt [r > b] (its time / W) / W
 //! ```
 //!
+//! `competing` has no thresholds, see [`competing`](crate::competing).
+//!
 //! A stream has no end, so old rows fade: once `W` has reached the horizon, 1, all sums are multiplied by `rho = (1 - dt) / W` before a row is
 //! added. `W` then stays 1, and sums are over about the last horizon. The place is stored as a mean age, which needs no origin in time; a mean
 //! age beyond the horizon gives the place 0.
 
 use ncde_simd::{Kernel, Simd, kernel};
 use serde::{Deserialize, Serialize};
+
+use crate::competing::{COMPETING, Group, compete};
 
 /// The number of responses in a group.
 pub const LANES: usize = crate::memory::LANES;
@@ -36,6 +40,8 @@ pub enum Pooling {
     Height,
     /// The share of time above a threshold, each moment weighted with its position in the series.
     Late,
+    /// The share of time as the largest and as the smallest of its group, and its mean height and depth then.
+    Competing,
 }
 
 /// The most numbers stored for a threshold: share, run, longest run, sum, age.
@@ -63,35 +69,33 @@ pub(crate) fn row_weight(total: &mut f32, gap: f64) -> RowWeight {
     RowWeight { weight, fade }
 }
 
-/// Which sums are stored: only those that the pools of a family read.
+/// Which sums are stored: only those that the pools of a family read. First those of thresholds, shares among them, then those of responses that compete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StoredSums {
-    /// Shares only.
-    Shares,
-    /// Shares and runs.
-    Runs,
-    /// Everything.
-    All,
+pub(crate) struct StoredSums {
+    /// Two numbers for each threshold.
+    has_runs: bool,
+    /// Sums and ages: two more; runs then are there, too.
+    has_rest: bool,
+    has_competing: bool,
 }
 
 impl StoredSums {
     /// The sums that these pools read.
     pub(crate) fn of(pools: &[Pooling]) -> Self {
-        match pools.iter().all(|pool| *pool == Pooling::Share) {
-            true => Self::Shares,
-            false if pools.iter().all(|pool| matches!(pool, Pooling::Share | Pooling::Longest)) => Self::Runs,
-            false => Self::All,
-        }
+        use Pooling::{Competing, Height, Late, Longest, Mean, Place};
+        let has = |list: &[Pooling]| pools.iter().any(|pool| list.contains(pool));
+        let has_rest = has(&[Mean, Place, Height, Late]);
+        Self { has_runs: has_rest || has(&[Longest]), has_rest, has_competing: has(&[Competing]) }
+    }
+
+    /// The numbers stored for the thresholds of a group of responses.
+    fn of_cuts(self) -> usize {
+        CUTS * LANES * (1 + 2 * usize::from(self.has_runs) + 2 * usize::from(self.has_rest))
     }
 
     /// The numbers stored for a group of responses.
     pub(crate) fn numbers(self) -> usize {
-        CUTS * LANES
-            * match self {
-                Self::Shares => 1,
-                Self::Runs => 3,
-                Self::All => MAX_SUMS,
-            }
+        self.of_cuts() + if self.has_competing { COMPETING } else { 0 }
     }
 }
 
@@ -211,15 +215,19 @@ impl Kernel for PoolAll<'_> {
             let (sums, after) = rest.split_at_mut(kind.numbers());
             rest = after;
             let row_weights = &row_weights[delayed][..];
+            let (sums, competing) = sums.split_at_mut(kind.of_cuts());
+            if kind.has_competing {
+                compete(simd, Group { taps, cuts, memories, width, signal }, row_weights, competing);
+            }
             macro_rules! pool {
                 ($runs:literal, $rest:literal) => {
                     Pool::<$runs, $rest> { taps, cuts, memories, width, signal, row_weights, sums }.run(simd)
                 };
             }
-            match kind {
-                StoredSums::Shares => pool!(false, false),
-                StoredSums::Runs => pool!(true, false),
-                StoredSums::All => pool!(true, true),
+            match (kind.has_runs, kind.has_rest) {
+                (false, _) => pool!(false, false),
+                (true, false) => pool!(true, false),
+                (true, true) => pool!(true, true),
             }
         }
     }
@@ -247,10 +255,13 @@ kernel! {
         totals: [f32; 2],
         delayed: &'a [usize],
         pool: Pooling,
+        stored: StoredSums,
         out: &'a mut [f32],
     ) {
-        let groups = sums.chunks_exact((sums.len() / delayed.len().max(1)).max(1)).zip(out.chunks_exact_mut(CUTS * LANES));
-        groups.zip(delayed).for_each(|((sums, out), &delayed)| pool.of(sums, totals[delayed], out));
+        let groups = sums.chunks_exact(stored.numbers()).zip(out.chunks_exact_mut(CUTS * LANES));
+        let is_competing = pool == Pooling::Competing;
+        let own = if is_competing { stored.of_cuts()..stored.numbers() } else { 0..stored.of_cuts() };
+        groups.zip(delayed).for_each(|((sums, out), &delayed)| pool.of(&sums[own.clone()], totals[delayed], out));
     }
 }
 
@@ -265,7 +276,7 @@ impl Pooling {
         let (sums, _) = sums.as_chunks::<LANES>();
         for (cut, out) in sums.chunks_exact(sums.len() / CUTS).zip(out) {
             match (self, cut) {
-                (Pooling::Share, [share, ..]) => *out = std::array::from_fn(|l| share[l] * inverse),
+                (Pooling::Share | Pooling::Competing, [share, ..]) => *out = std::array::from_fn(|l| share[l] * inverse),
                 (Pooling::Longest, [_, _, longest, ..]) => *out = std::array::from_fn(|l| (longest[l] * inverse).min(1.0)),
                 (Pooling::Mean, [share, _, _, sum, ..]) => *out = std::array::from_fn(|l| per(sum[l], share[l])),
                 (Pooling::Place, [share, _, _, _, age]) => {

@@ -255,6 +255,7 @@ impl Responses {
             let groups = first..first + family.groups;
             first = groups.end;
             let numbers = |groups: &[StoredSums]| groups.iter().map(|stored| stored.numbers()).sum::<usize>();
+            let Some(&stored) = self.stored.get(groups.start) else { continue };
             let from = 2 + self.memories() + numbers(&self.stored[..groups.start]);
             let to = from + numbers(&self.stored[groups.clone()]);
             for &pool in &family.pools {
@@ -262,7 +263,7 @@ impl Responses {
                     let (features, after) = out.split_at_mut(family.groups * CUTS * LANES);
                     out = after;
                     let (totals, delayed) = ([state[0], state[1]], &self.delayed[groups.clone()]);
-                    read_pool(&state[from..to], totals, delayed, pool, features);
+                    read_pool(&state[from..to], totals, delayed, pool, stored, features);
                 }
             }
         }

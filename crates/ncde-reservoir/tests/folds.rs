@@ -43,7 +43,7 @@ fn a_folded_readout_is_that_of_the_features() {
 
 #[test]
 fn pools_that_are_not_linear_are_not_folded() {
-    for pool in [Pooling::Mean, Pooling::Longest, Pooling::Place] {
+    for pool in [Pooling::Mean, Pooling::Longest, Pooling::Place, Pooling::Competing] {
         let mut reservoir = Reservoir::new(4, 1, &[0.5], 1);
         reservoir.shape.families = vec![Family { groups: 1, pools: vec![Pooling::Share, pool] }];
         let (mut responses, _) = reservoir.parts();

@@ -1,6 +1,7 @@
 //! Pools, memories and moments against a naive computation in f64, with all rows at hand.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
-use ncde_reservoir::{Changes, ChangesScratch, FourierScratch, Pooling, SlidingFourier, legendre};
+use ncde_reservoir::{Changes, ChangesScratch, Family, FourierScratch, Pooling, SlidingFourier, legendre};
 
 use crate::common::{Reservoir, Series};
 
@@ -89,7 +90,27 @@ fn pooled(r: &[f64], cut: f64, weights: &Weights, pool: Pooling) -> f64 {
             let ages = ages();
             if share > 0.0 { (1.0 - per(per(ages, share), total)).max(0.0) } else { 0.0 }
         }
+        Pooling::Competing => unreachable!("it has no thresholds"),
     }
+}
+
+/// How often each response of a group is the largest and the smallest, and how high and low then, `[4, 16]`.
+fn competing(r: &[Vec<f64>], cuts: &[f32], weights: &Weights) -> Vec<f64> {
+    let floor = f64::from(cuts.iter().fold(0.0_f32, |most, cut| most.max(cut.abs()))) / 1024.0;
+    let (n, mut sums) = (r[0].len(), vec![0.0; 64]);
+    for k in 0..n {
+        let left = weights.gap[k] * weights.fade[k + 1..].iter().product::<f64>();
+        for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
+            let most = r.iter().map(|r| sign * r[k]).fold(f64::NEG_INFINITY, f64::max);
+            if most > floor {
+                let lane = r.iter().position(|r| sign * r[k] >= most - floor).unwrap();
+                sums[side * 16 + lane] += left;
+                sums[(2 + side) * 16 + lane] += left * sign * r[lane][k];
+            }
+        }
+    }
+    let total = weights.total[n - 1];
+    sums.iter().map(|sum| if total > 0.0 { sum / total } else { 0.0 }).collect()
 }
 
 fn naive(reservoir: &Reservoir, series: &Series) -> Vec<f64> {
@@ -113,6 +134,10 @@ fn naive(reservoir: &Reservoir, series: &Series) -> Vec<f64> {
                             (0..n).map(|k| (0..q).map(|i| tap(i) * memories[k][i]).sum::<f64>() + tap(q) * signal[k]).collect()
                         })
                         .collect();
+                    if pool == Pooling::Competing {
+                        out.extend(competing(&responses, &reservoir.cuts[place * 64..][..64], &weights));
+                        continue;
+                    }
                     for cut in 0..4 {
                         let cut = |lane: usize| f64::from(reservoir.cuts[(place * 4 + cut) * 16 + lane]);
                         out.extend((0..16).map(|lane| pooled(&responses[lane], cut(lane), &weights, pool)));
@@ -257,4 +282,29 @@ fn sliding_fourier_coefficients_are_integrals_over_increments() {
             }
         }
     }
+}
+
+/// What is constant is nobody's, and of responses that are equal the first counts: rounding decides nothing.
+#[test]
+fn rounding_does_not_decide_who_competes() {
+    let mut reservoir = Reservoir::new(6, 1, &[0.2, 0.7], 3);
+    reservoir.shape.families = vec![Family { groups: 2, pools: vec![Pooling::Competing] }];
+    let (width, groups) = (7 * 16, 2 * 2);
+    reservoir.mix = vec![1.0; groups];
+    // Lanes 2 and 9 are alike but for their last bits; no lane sees a level.
+    for taps in reservoir.taps.chunks_exact_mut(width) {
+        taps[..16].fill(0.0);
+        taps[6 * 16..].fill(0.0);
+        for row in taps.chunks_exact_mut(16) {
+            row[2] *= 9.0;
+            row[9] = row[2] * (1.0 + 8.0 * f32::EPSILON);
+        }
+    }
+    let gaps = vec![0.01; 60];
+    let level = reservoir.features(&Series::at(gaps.clone(), vec![0.3; 60]));
+    assert!(level[..groups * 64].iter().all(|&x| x == 0.0), "{:?}", &level[..64]);
+    let wave: Vec<f32> = (0..60).map(|t| (0.3 * t as f32).sin()).collect();
+    let seen = reservoir.features(&Series::at(gaps, wave));
+    let of = |lane: usize| (0..groups).map(|g| seen[g * 64 + lane] + seen[g * 64 + 16 + lane]).sum::<f32>();
+    assert!(of(9) == 0.0 && of(2) > 0.5, "{} {}", of(2), of(9));
 }

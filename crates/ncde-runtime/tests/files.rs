@@ -331,7 +331,7 @@ fn a_reservoir_beyond_reason_is_refused_before_memory_is_asked_for() {
         ("/responses/delay", json!(-1), "it is 0 or more"),
         ("/responses/families/0/groups", json!(u64::MAX), "too many families, groups"),
         ("/responses/families/0/groups", json!(1 << 20), "numbers are worked on"),
-        ("/responses/families/0/pools", json!(["share", "share", "share", "share", "share"]), "ways of pooling"),
+        ("/responses/families/0/pools", json!(vec!["share"; 8]), "ways of pooling"),
         ("/responses/families", json!(vec![json!({"groups": 1 << 20, "pools": ["share"]}); 256]), "numbers are worked on"),
         ("/responses/families", json!(vec![json!({"groups": 0, "pools": []}); 100_000]), "too many families"),
     ] {

@@ -3,7 +3,7 @@
 
 use ncde_reservoir::{Family, Pooling, Responses, Rows, Scratch, Shape, Summary, SummaryScratch, SummaryShape};
 
-pub(crate) const POOLS: [Pooling; 4] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Pooling::Place];
+pub(crate) const POOLS: [Pooling; 5] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Pooling::Place, Pooling::Competing];
 
 /// Those that can be folded into a readout.
 pub(crate) const LINEAR: [Pooling; 3] = [Pooling::Late, Pooling::Share, Pooling::Height];
@@ -79,7 +79,7 @@ impl Reservoir {
     pub(crate) fn new(order: usize, channels: usize, spans: &[f64], seed: u64) -> Self {
         let families = vec![
             Family { groups: 3, pools: POOLS.to_vec() },
-            Family { groups: 2, pools: vec![Pooling::Place, Pooling::Share] },
+            Family { groups: 2, pools: vec![Pooling::Competing, Pooling::Place, Pooling::Share] },
             Family { groups: 2, pools: LINEAR.to_vec() },
         ];
         let shape = Shape { order, spans: spans.to_vec(), delay: 0.3, families };

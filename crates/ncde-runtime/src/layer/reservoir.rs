@@ -39,6 +39,9 @@ const MAX_WINDOWS: usize = 1 << 12;
 /// The largest depth of a signature.
 const MAX_DEPTH: usize = 8;
 
+/// The most ways of pooling of a family.
+const MAX_POOLS: usize = 7;
+
 /// A block of features.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
@@ -75,7 +78,7 @@ impl Reservoir {
         [
             memories(self.responses.order, groups, spans),
             memories(self.summary.order, width, self.summary.spans.len()),
-            groups.saturating_mul(spans).saturating_mul(LANES * CUTS * 5),
+            groups.saturating_mul(spans).saturating_mul(LANES * CUTS * 6),
             groups.saturating_mul(spans).saturating_mul(width),
             self.features(input),
         ]
@@ -108,7 +111,7 @@ impl Reservoir {
             return refuse("responses.delay", format!("{}; it is 0 or more", self.responses.delay));
         }
         let families = &self.responses.families;
-        if families.len() > 256 || families.iter().any(|family| family.groups > MAX_SIZE || family.pools.len() > 4) {
+        if families.len() > 256 || families.iter().any(|family| family.groups > MAX_SIZE || family.pools.len() > MAX_POOLS) {
             return refuse("responses.families", "too many families, groups or ways of pooling");
         }
         let width = input.width();

@@ -228,9 +228,9 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
 /// Responses, memories, moments, areas, windows, or some of them; most series last longer than the horizon.
 fn reservoir(dice: &mut Dice, width: usize) -> Value {
     let pools = |dice: &mut Dice| {
-        let all = ["share", "mean", "longest", "place", "height", "late"];
-        let from = dice.whole(0, 5);
-        (0..dice.whole(0, 4)).map(|i| all[(from + i) % 6]).collect::<Vec<_>>()
+        let all = ["share", "mean", "longest", "place", "height", "late", "competing"];
+        let from = dice.whole(0, 6);
+        (0..dice.whole(0, 5)).map(|i| all[(from + i) % 7]).collect::<Vec<_>>()
     };
     let spans = |dice: &mut Dice, least: usize| (0..dice.whole(least, 2)).map(|_| 0.15 + dice.uniform()).collect::<Vec<f64>>();
     let families: Vec<Value> = (0..dice.whole(0, 2)).map(|_| json!({"groups": dice.whole(0, 3), "pools": pools(dice)})).collect();

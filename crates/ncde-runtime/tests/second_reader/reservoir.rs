@@ -86,6 +86,25 @@ fn pooled(pool: &str, r: &[f64], cut: f64, Clock { w, rho, total }: &Clock) -> V
     (0..r.len()).map(row).collect()
 }
 
+/// How long each response of a group is the largest and the smallest, and how high and low then, after each row: 64 columns.
+fn competing(r: &[Vec<f64>], floor: f64, Clock { w, rho, total }: &Clock) -> Vec<Vec<f64>> {
+    let mut columns = vec![Vec::new(); 64];
+    let mut sums = [0.0; 64];
+    for k in 0..w.len() {
+        sums.iter_mut().for_each(|sum| *sum *= rho[k]);
+        for (side, sign) in [(0, 1.0), (1, -1.0)] {
+            let best = (0..16).map(|l| sign * r[l][k]).fold(f64::NEG_INFINITY, f64::max);
+            if best > floor {
+                let lane = (0..16).find(|&l| sign * r[l][k] >= best - floor).unwrap();
+                sums[16 * side + lane] += w[k];
+                sums[16 * (side + 2) + lane] += w[k] * sign * r[lane][k];
+            }
+        }
+        columns.iter_mut().zip(sums).for_each(|(column, sum)| column.push(over(sum, total[k])));
+    }
+    columns
+}
+
 /// Memories about the present value.
 pub(crate) fn memory(spec: &Value, rows: &Rows) -> Vec<Vec<f64>> {
     let (n, c, q) = (rows.values.len(), rows.values[0].len(), count(&spec["order"]));
@@ -292,8 +311,13 @@ fn responses(spec: &Value, own: &Own<'_>, rows: &Rows, gaps: &[f64], since: &[f6
             for (s, span) in spans.iter().enumerate() {
                 for g in 0..count(&family["groups"]) {
                     let clock = clock(gaps, since, if g % 2 == 0 { 0.0 } else { span.min(number(&spec["delay"])) });
-                    for place in 0..64 {
-                        let cut = cuts[(s * groups + first + g) * 64 + place];
+                    let own = &cuts[(s * groups + first + g) * 64..][..64];
+                    if pool == "competing" {
+                        let floor = own.iter().fold(0.0, |most: f64, cut| most.max(cut.abs())) / 1024.0;
+                        columns.extend(competing(&all[s][first + g], floor, &clock));
+                        continue;
+                    }
+                    for (place, &cut) in own.iter().enumerate() {
                         columns.push(pooled(text(pool), &all[s][first + g][place % 16], cut, &clock));
                     }
                 }

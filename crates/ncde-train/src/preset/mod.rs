@@ -58,34 +58,43 @@ pub(super) struct Clock {
     pub(super) usual: f64,
     /// The middle gap between two observations.
     pub(super) gap: f64,
+    /// A gap that a quarter of them are not above.
+    pub(super) short: f64,
     /// Whether some gaps are clearly longer.
     pub(super) is_uneven: bool,
 }
 
-/// A gap is long if it is more than so many middle ones, and gaps are uneven if more than this share of them are long.
+/// A gap is long if it is more than so many short ones, and gaps are uneven if more than this share of them are long.
 const LONG_GAP: f64 = 1.25;
 const MANY_GAPS: f64 = 0.01;
 
 impl Clock {
     /// Of series with these times, times `factor`.
     pub(super) fn of<'a>(series: impl Iterator<Item = &'a [f64]> + Clone, factor: f64) -> Self {
-        let middle = |mut all: Vec<f64>| {
+        let sorted = |mut all: Vec<f64>| {
             all.sort_by(f64::total_cmp);
-            all.get(all.len() / 2).copied().unwrap_or(0.0) * factor
+            all
         };
-        let durations: Vec<f64> = series.clone().filter_map(|times| Some(times.last()? - times.first()?)).collect();
-        let longest = durations.iter().copied().fold(0.0, f64::max) * factor;
-        let gaps: Vec<f64> = series.flat_map(|times| times.windows(2).map(|w| w[1] - w[0])).collect();
-        let (count, gap) = (gaps.len(), middle(gaps.clone()));
-        let long = gaps.into_iter().filter(|own| own * factor > LONG_GAP * gap).count();
-        Self { longest, usual: middle(durations), gap, is_uneven: long as f64 > MANY_GAPS * count as f64 }
+        let at = |all: &[f64], place: usize| all.get(place).copied().unwrap_or(0.0) * factor;
+        let durations = sorted(series.clone().filter_map(|times| Some(times.last()? - times.first()?)).collect());
+        let gaps = sorted(series.flat_map(|times| times.windows(2).map(|w| w[1] - w[0])).collect());
+        let (count, gap) = (gaps.len(), at(&gaps, gaps.len() / 2));
+        let short = Some(at(&gaps, count / 4)).filter(|short| *short > 0.0).unwrap_or(gap);
+        let long = gaps.iter().filter(|own| *own * factor > LONG_GAP * short).count();
+        Self {
+            longest: at(&durations, durations.len().saturating_sub(1)),
+            usual: at(&durations, durations.len() / 2),
+            gap,
+            short,
+            is_uneven: long as f64 > MANY_GAPS * count as f64,
+        }
     }
 
     /// The same, if no more than so many observations are looked at together.
     pub(super) fn within(self, observations: usize) -> Self {
         let most = observations as f64 * self.gap;
         let within = |duration: f64| if most > 0.0 { duration.min(most) } else { duration };
-        Self { longest: within(self.longest), usual: within(self.usual), gap: self.gap, is_uneven: self.is_uneven }
+        Self { longest: within(self.longest), usual: within(self.usual), ..self }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::settings::{at_least, refuse};
 const FAMILIES: usize = 3;
 /// Ways of pooling that add up with the weights of the readout, and those that each response has to remember for itself.
 const SMALL: [Pooling; 3] = [Pooling::Share, Pooling::Height, Pooling::Late];
-const FULL: [Pooling; 4] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Pooling::Place];
+const FULL: [Pooling; 5] = [Pooling::Share, Pooling::Mean, Pooling::Longest, Pooling::Place, Pooling::Competing];
 /// The shortest span, in observations, and the longest, as a share of a usual series.
 const SHORTEST: f64 = 6.0;
 const LONGEST: f64 = 0.8;
@@ -29,7 +29,7 @@ const MAX_WINDOWS: usize = 128;
 const MIN_WINDOWS: usize = 16;
 const MAX_INCREMENTS: usize = 4096;
 /// About how many features a case has by default.
-const FEATURES: usize = 76_800;
+const FEATURES: usize = 96_000;
 /// The most numbers of all features of the cases that are chosen on.
 const NUMBERS: usize = 1 << 26;
 
@@ -134,7 +134,10 @@ impl Preset for ReservoirKeys {
         }
         // Series of one observation have no duration; any unit does.
         let horizon = if facts.clock.longest > 0.0 { facts.clock.longest } else { 1.0 };
-        let gap = if facts.clock.gap > 0.0 { facts.clock.gap } else { horizon };
+        // With a clock between observations, what happens from one to the next where they are close is read everywhere.
+        let ticks = *self.ticks.get_or_insert(facts.clock.is_uneven);
+        let gap = if ticks { facts.clock.short } else { facts.clock.gap };
+        let gap = if gap > 0.0 { gap } else { horizon };
         let usual = facts.clock.usual.max(gap);
         let between = |low: f64, high: f64, count: usize| -> Vec<f64> {
             let step = |i: usize| i as f64 / count.saturating_sub(1).max(1) as f64;
@@ -155,7 +158,6 @@ impl Preset for ReservoirKeys {
         let has_words = facts.channels > 1 && usual_depth(facts.width()) > 2;
         let depth = if has_words { usual_depth(facts.width()) } else { 0 };
         let summary = SummaryShape { order: 8, spans, memories: true, moments: true, areas, windows, depth };
-        let ticks = *self.ticks.get_or_insert(facts.clock.is_uneven);
         let reservoir = Reservoir { horizon, tick: ticks.then_some(gap / horizon), responses, summary };
         let layers = vec![
             LayerSpec::Reservoir(reservoir.clone()),

@@ -20,13 +20,15 @@ use super::table::Table;
 
 /// Families that are taken together, and ways of pooling.
 const TOGETHER: [&[usize]; 6] = [&[0], &[2], &[0, 2], &[0, 1], &[0, 1, 2], &[1, 2]];
-const POOLED: [&[Pooling]; 7] = {
-    use Pooling::{Height, Late, Longest, Mean, Place, Share};
+const POOLED: [&[Pooling]; 9] = {
+    use Pooling::{Competing, Height, Late, Longest, Mean, Place, Share};
     [
         &[Share],
-        &[Share, Longest],
+        &[Share, Competing],
+        &[Share, Longest, Competing],
         &[Share, Place],
         &[Share, Mean, Longest, Place],
+        &[Share, Mean, Longest, Place, Competing],
         &[Share, Height],
         &[Share, Late],
         &[Share, Height, Late],
@@ -34,8 +36,9 @@ const POOLED: [&[Pooling]; 7] = {
 };
 /// How many of the best mixes of responses are tried together with summaries.
 const FINALISTS: usize = 4;
-/// A mix that is blended with all families is taken if its error is at most this many times the best.
-const TOLERATED: f64 = 1.03;
+/// Of the readout, `PRIOR / (rows + PRIOR)` is that of a mix that helps nearly always: on few cases the best by leave-one-out error is partly chosen by chance.
+const PRIOR: f64 = 100.0;
+const USUAL: [Pooling; 3] = [Pooling::Share, Pooling::Longest, Pooling::Competing];
 /// The positions of the blocks of windows and of words of the signature among the summaries. They have so many features that some correlate with the target by chance, so
 /// the error of a mix with one must be below this share of the best without.
 const WINDOWS: usize = 3;
@@ -46,15 +49,55 @@ pub(super) const STEP: f64 = 3.162_277_660_168_379_5;
 const PENALTIES: std::ops::RangeInclusive<i32> = -10..=4;
 const MIDDLE: i32 = -6;
 
+/// A fit of one mix.
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(super) struct Member {
     /// The weight of each block; they sum to 1.
     pub(super) mix: Vec<f64>,
     pub(super) lambda: f64,
     pub(super) fit: Fit,
 }
 
+/// Fits that are averaged, the best mix first, with the share of each.
+#[derive(Debug)]
+pub(super) struct Choice(pub(super) Vec<(f64, Member)>);
+
 impl Choice {
+    /// Of the best mix alone.
+    pub(super) fn best(mut self) -> Self {
+        self.0.truncate(1);
+        Self(self.0.into_iter().map(|(_, member)| (1.0, member)).collect())
+    }
+
+    /// The weight of each block; 0 if it is not in any mix.
+    pub(super) fn mix(&self) -> Vec<f64> {
+        self.average(|member| &member.mix)
+    }
+
+    /// The predictions of rows that are left out.
+    pub(super) fn left_out(&self) -> Vec<f64> {
+        self.average(|member| &member.fit.left_out)
+    }
+
+    /// Their mean squared error, with the weights of rows.
+    pub(super) fn error(&self, table: &Table) -> f64 {
+        let (outputs, scores) = (table.means.len().max(1), self.left_out());
+        let rows = scores.chunks_exact(outputs).zip(table.targets.chunks_exact(outputs)).zip(&table.roots);
+        let errors =
+            rows.flat_map(|((scores, targets), root)| scores.iter().zip(targets).map(move |(s, y)| (root * s - y).powi(2)));
+        errors.sum::<f64>() / (table.roots.iter().map(|root| root * root).sum::<f64>() * outputs as f64).max(f64::MIN_POSITIVE)
+    }
+
+    fn average(&self, of: impl Fn(&Member) -> &Vec<f64>) -> Vec<f64> {
+        let mut sum = vec![0.0; self.0.first().map_or(0, |(_, member)| of(member).len())];
+        for (share, member) in &self.0 {
+            sum.iter_mut().zip(of(member)).for_each(|(sum, x)| *sum += share * x);
+        }
+        sum
+    }
+}
+
+impl Member {
     /// The fit of one mix, with the best penalty near one that is a share of the rows; none if no fit is possible.
     pub(super) fn of_mix(table: &Table, mix: Vec<f64>, per_row: f64) -> Option<Self> {
         let mut k = vec![0.0; table.rows * table.rows];
@@ -67,7 +110,7 @@ impl Choice {
     }
 }
 
-/// The best mix, where each family has these pools; none if no fit is possible.
+/// The best mix and the usual one, where each family has these pools; none if no fit is possible.
 pub(super) fn choose(table: &Table, blocks: &[Block], pools: &[Pooling]) -> Option<Choice> {
     let kernels: Vec<Vec<f64>> = table.blocks.iter().map(|block| products(block, table.rows)).collect();
     let place = |pool: &Pooling| pools.iter().position(|other| other == pool);
@@ -78,7 +121,7 @@ pub(super) fn choose(table: &Table, blocks: &[Block], pools: &[Pooling]) -> Opti
         .flat_map(|families| pooled.iter().map(move |pools| of(families, pools)))
         .filter(|mix| mix.iter().any(|&w| w > 0.0))
         .collect();
-    let mut tried: Vec<Choice> = responses.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect();
+    let mut tried: Vec<Member> = responses.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect();
     tried.sort_by(|a, b| a.fit.error.total_cmp(&b.fit.error));
     let rest = blocks.iter().take_while(|block| block.pool.is_some()).count();
     let has_words = blocks.get(rest + WORDS).is_some_and(|block| block.features > 0);
@@ -119,14 +162,15 @@ pub(super) fn choose(table: &Table, blocks: &[Block], pools: &[Pooling]) -> Opti
     }
     beside.retain(|mix| mix.iter().any(|&w| w > 0.0));
     tried.extend(beside.par_iter().filter_map(|mix| best_of(table, &kernels, mix)).collect::<Vec<_>>());
-    let is_large = |choice: &Choice| [WINDOWS, WORDS].iter().any(|block| choice.mix[rest + block] > 0.0);
-    let judged = |choice: &Choice| choice.fit.error / if is_large(choice) { WORTH } else { 1.0 };
+    let is_large = |choice: &Member| [WINDOWS, WORDS].iter().any(|block| choice.mix[rest + block] > 0.0);
+    let judged = |choice: &Member| choice.fit.error / if is_large(choice) { WORTH } else { 1.0 };
     let best = tried.into_iter().min_by(|a, b| judged(a).total_cmp(&judged(b)))?;
-    // On few cases the best mix is partly chosen by chance: it is averaged with the share pools of all families where that costs little error.
-    let shares = mix(blocks, |_, p| p == 0, [0.0; 5]);
-    let halves: Vec<f64> = best.mix.iter().zip(&shares).map(|(a, b)| 0.5 * (a + b)).collect();
-    let blended = best_of(table, &kernels, &halves).filter(|blend| blend.fit.error <= TOLERATED * best.fit.error);
-    Some(blended.unwrap_or(best))
+    let usual = best_of(table, &kernels, &mix(blocks, |_, p| pools.get(p).is_some_and(|pool| USUAL.contains(pool)), [0.0; 5]));
+    let share = PRIOR / (table.rows as f64 + PRIOR);
+    Some(match usual {
+        Some(usual) => Choice(vec![(1.0 - share, best), (share, usual)]),
+        None => Choice(vec![(1.0, best)]),
+    })
 }
 
 /// The weights of blocks: 1 for pools that are `taken`, these for memories, moments, areas, windows and words, 1 for statics; scaled to sum to 1.
@@ -143,14 +187,14 @@ fn mix(blocks: &[Block], taken: impl Fn(usize, usize) -> bool, beside: [f64; 5])
 }
 
 /// The penalty with the least leave-out error, of a mix.
-fn best_of(table: &Table, kernels: &[Vec<f64>], mix: &[f64]) -> Option<Choice> {
+fn best_of(table: &Table, kernels: &[Vec<f64>], mix: &[f64]) -> Option<Member> {
     let n = table.rows;
     let mut k = vec![0.0; n * n];
     for (kernel, &w) in kernels.iter().zip(mix).filter(|(_, w)| **w > 0.0) {
         k.iter_mut().zip(kernel).for_each(|(k, x)| *k += w * x);
     }
     let (lambda, fit) = best_penalty(&k, &table.targets, &table.groups, &table.roots)?;
-    Some(Choice { mix: mix.to_vec(), lambda, fit })
+    Some(Member { mix: mix.to_vec(), lambda, fit })
 }
 
 /// The penalty with the least leave-out error and its fit, of products of all pairs of rows with these square roots of weights.

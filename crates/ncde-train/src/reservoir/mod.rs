@@ -30,7 +30,6 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use ncde_report::record::StopReason;
-use ncde_reservoir::ridge::Fit;
 use ncde_reservoir::{CUTS, Family, LANES};
 use ncde_runtime::layer::{Block, Reservoir};
 use ncde_runtime::{LayerSpec, ModelSpec, NamedWeight, Task, Threshold};
@@ -44,7 +43,7 @@ use super::threshold::Wanted;
 use super::{Error, Event, Outcome, Run, TrainRequest};
 pub(super) use calibrate::HeldOut;
 pub(super) use choose::best_penalty;
-use choose::{Choice, choose};
+use choose::{Choice, Member, choose};
 use ncde_runtime::random::Stream;
 use readout::Readout;
 use rows::{CaseRows, Wanted as Rows, thinned, wanted};
@@ -140,33 +139,36 @@ impl Run {
         }
         let some = thinned(&all, CHOSEN_ON, EACH, &stream.child(3));
         let blocks = full.blocks(&signal);
-        let sizes: Vec<usize> = blocks.iter().map(|block| block.features).collect();
-        let table = Table::new(&computer, &cases, &some, &sizes, &self.goal);
+        let table = Table::new(&computer, &cases, &some, &blocks, &self.goal);
         let pools = full.responses.families.first().map_or(&[][..], |family| &family.pools);
         let choice = choose(&table, &blocks, pools)
             .ok_or_else(|| Error::Unfit("no features vary over the training cases: there is nothing to learn from".into()))?;
 
+        let is_whole = count <= table.rows;
+        let choice = if is_whole { choice } else { choice.best() };
+        let mix_of = choice.mix();
         let is_large = count > MAX_PAIRED;
         let most = if is_large { MAX_FEATURES } else { usize::MAX };
-        let (kept, weights) = trimmed(full, &blocks, &choice.mix, [&mix, &taps, &cuts], (width, most));
-        let chosen = words(full, &blocks, &choice.mix);
-        let calibrated = |table: &Table, fit: &Fit| {
-            let (targets, means, roots) = (&table.targets, &table.means, &table.roots);
-            self.calibrated(HeldOut { scores: &fit.left_out, targets, means, roots })
+        let (kept, weights) = trimmed(full, &blocks, &mix_of, [&mix, &taps, &cuts], (width, most));
+        let chosen = words(full, &blocks, &mix_of);
+        let calibrated = |table: &Table, choice: &Choice| {
+            let (scores, targets, means, roots) = (&choice.left_out(), &table.targets, &table.means, &table.roots);
+            self.calibrated(HeldOut { scores, targets, means, roots })
         };
-        let (mut calibration, mut error) = (calibrated(&table, &choice.fit)?, choice.fit.error);
-        let readout = if count <= some.iter().map(|wanted| wanted.observations.len()).sum() {
+        let (mut calibration, mut error) = (calibrated(&table, &choice)?, choice.error(&table));
+        let readout = if is_whole {
             Readout::paired(&table, &choice)
         } else {
             drop(table);
             let [mix, taps, cuts] = [&weights[0].values[..], &weights[1].values, &weights[2].values];
-            let sizes: Vec<usize> = kept.blocks(&signal).iter().map(|block| block.features).collect();
-            let mut own = choice.mix.iter().copied().filter(|w| *w > 0.0);
-            let mix_kept: Vec<f64> = sizes.iter().map(|&size| if size > 0 { own.next().unwrap_or(0.0) } else { 0.0 }).collect();
+            let left = kept.blocks(&signal);
+            let mut own = mix_of.iter().copied().filter(|w| *w > 0.0);
+            let mix_kept: Vec<f64> =
+                left.iter().map(|block| if block.features > 0 { own.next().unwrap_or(0.0) } else { 0.0 }).collect();
             let computer = Computer::new(&kept, width, [mix, taps, cuts]);
-            let table_of = |some: &[Rows]| Table::new(&computer, &cases, some, &sizes, &self.goal);
+            let table_of = |some: &[Rows]| Table::new(&computer, &cases, some, &left, &self.goal);
             // The penalty is a share of the number of rows.
-            let per_row = choice.lambda * outputs as f64 / choice.fit.alpha.len() as f64;
+            let per_row = choice.0.first().map_or(0.0, |(_, best)| best.lambda * outputs as f64 / best.fit.alpha.len() as f64);
             let singular =
                 || Error::Unfit("the features of the training cases have no readout: their products are singular".into());
             if is_large {
@@ -177,8 +179,8 @@ impl Run {
                 readout
             } else {
                 let table = table_of(&all);
-                let choice = Choice::of_mix(&table, mix_kept, per_row).ok_or_else(singular)?;
-                (calibration, error) = (calibrated(&table, &choice.fit)?, choice.fit.error);
+                let choice = Choice(vec![(1.0, Member::of_mix(&table, mix_kept, per_row).ok_or_else(singular)?)]);
+                (calibration, error) = (calibrated(&table, &choice)?, choice.error(&table));
                 Readout::paired(&table, &choice)
             }
         };

@@ -30,18 +30,21 @@ impl Readout {
         let outputs = table.means.len();
         let mut own = Self { shift: Vec::new(), factor: Vec::new(), weight: Vec::new(), bias: table.means.clone() };
         let mut start = 0;
-        for (block, &w) in table.blocks.iter().zip(&choice.mix) {
+        for (b, (block, w)) in table.blocks.iter().zip(choice.mix()).enumerate() {
             let size = block.len() / table.rows.max(1);
             if w > 0.0 {
-                let root = w.sqrt();
                 own.shift.extend(&table.shift[start..start + size]);
-                own.factor.extend(table.factor[start..start + size].iter().map(|factor| factor * root as f32));
+                own.factor.extend(&table.factor[start..start + size]);
                 let from = own.weight.len();
                 own.weight.resize(from + size * outputs, 0.0);
                 let weight = &mut own.weight[from..];
-                for (row, alpha) in block.chunks_exact(size.max(1)).zip(choice.fit.alpha.chunks_exact(outputs)) {
+                let mut alpha = vec![0.0; table.rows * outputs];
+                for (share, member) in &choice.0 {
+                    alpha.iter_mut().zip(&member.fit.alpha).for_each(|(sum, alpha)| *sum += share * member.mix[b] * alpha);
+                }
+                for (row, alpha) in block.chunks_exact(size.max(1)).zip(alpha.chunks_exact(outputs)) {
                     for (weight, &x) in weight.chunks_exact_mut(outputs).zip(row) {
-                        weight.iter_mut().zip(alpha).for_each(|(w, alpha)| *w += root * f64::from(x) * alpha);
+                        weight.iter_mut().zip(alpha).for_each(|(w, alpha)| *w += f64::from(x) * alpha);
                     }
                 }
             }

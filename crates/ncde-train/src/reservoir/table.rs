@@ -4,16 +4,21 @@
 //! z = sqrt(c) (x - mean) / (deviation sqrt(features of the block that vary))          so a block has |z|^2 = 1 in the mean
 //! ```
 //!
+//! The deviation of a pool is at least a share of the median one of its block: on few cases one that hardly varies by chance would count a thousandfold elsewhere.
+//!
 //! `c` is the weight of a row, 1 in the mean; means and deviations are weighted as well.
 
 use std::ops::Range;
 
 use ncde_reservoir::{Responses, Scratch, Summary, SummaryScratch};
-use ncde_runtime::layer::Reservoir;
+use ncde_runtime::layer::{Block, Reservoir};
 use rayon::prelude::*;
 
 use super::rows::{CaseRows, Wanted};
 use crate::goal::Goal;
+
+/// The least deviation of a pool, as a share of the median one of its block.
+const LEAST: f64 = 0.1;
 
 /// What computes features.
 #[derive(Debug)]
@@ -68,22 +73,23 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Of rows of cases, in blocks of these sizes.
-    pub(super) fn new(computer: &Computer, cases: &[CaseRows<'_>], all: &[Wanted], sizes: &[usize], goal: &Goal) -> Self {
+    /// Of rows of cases, in these blocks.
+    pub(super) fn new(computer: &Computer, cases: &[CaseRows<'_>], all: &[Wanted], layout: &[Block], goal: &Goal) -> Self {
         let of = |scratch: &mut (Scratch, SummaryScratch), wanted: &Wanted| {
             computer.features(&cases[wanted.case], &wanted.observations, scratch)
         };
         let features: Vec<Vec<f32>> = all.par_iter().map_init(Default::default, of).collect();
-        let width: usize = sizes.iter().sum();
+        let width: usize = layout.iter().map(|block| block.features).sum();
         let rows: Vec<&[f32]> = features.iter().flat_map(|own| own.chunks_exact(width.max(1))).collect();
         let (n, outputs) = (rows.len(), goal.outputs);
         let mut targets: Vec<f64> = all.iter().flat_map(|wanted| wanted.targets.iter().copied()).collect();
         let mut weights: Vec<f64> = targets.chunks_exact(outputs).map(|row| goal.row_weight(row)).collect();
         let usual = weights.iter().sum::<f64>() / n.max(1) as f64;
         weights.iter_mut().for_each(|weight| *weight /= usual);
-        let starts: Vec<usize> = sizes.iter().scan(0, |start, size| Some(std::mem::replace(start, *start + size))).collect();
+        let starts: Vec<usize> =
+            layout.iter().scan(0, |start, block| Some(std::mem::replace(start, *start + block.features))).collect();
         let made: Vec<(Vec<f32>, Vec<f32>, Vec<f32>)> =
-            starts.par_iter().zip(sizes).map(|(&start, &size)| standardised(&rows, &weights, start, size)).collect();
+            starts.par_iter().zip(layout).map(|(&start, block)| standardised(&rows, &weights, start, block)).collect();
         let (mut blocks, mut shift, mut factor) = (Vec::new(), Vec::new(), Vec::new());
         for (block, own_shift, own_factor) in made {
             blocks.push(block);
@@ -105,8 +111,8 @@ impl Table {
 }
 
 /// One block of features of rows with weights, with means and factors.
-fn standardised(rows: &[&[f32]], weights: &[f64], start: usize, size: usize) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
-    let n = rows.len().max(1) as f64;
+fn standardised(rows: &[&[f32]], weights: &[f64], start: usize, block: &Block) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+    let (n, size) = (rows.len().max(1) as f64, block.features);
     let (mut mean, mut square) = (vec![0.0_f64; size], vec![0.0_f64; size]);
     for (row, weight) in rows.iter().zip(weights) {
         mean.iter_mut().zip(&row[start..start + size]).for_each(|(mean, &x)| *mean += weight * f64::from(x) / n);
@@ -118,12 +124,14 @@ fn standardised(rows: &[&[f32]], weights: &[f64], start: usize, size: usize) -> 
     }
     // A feature that does not vary says nothing.
     let varies = |(mean, square): (&f64, &f64)| square.sqrt() > 1e-6 * (1e-3 + mean.abs());
-    let live = mean.iter().zip(&square).filter(|&pair| varies(pair)).count();
-    let share = 1.0 / (live.max(1) as f64).sqrt();
+    let mut live: Vec<f64> = mean.iter().zip(&square).filter(|&pair| varies(pair)).map(|(_, square)| square.sqrt()).collect();
+    let share = 1.0 / (live.len().max(1) as f64).sqrt();
+    live.sort_by(f64::total_cmp);
+    let least = if block.pool.is_some() { LEAST * live.get(live.len() / 2).copied().unwrap_or(0.0) } else { 0.0 };
     let factor: Vec<f32> = mean
         .iter()
         .zip(&square)
-        .map(|(mean, square)| if varies((mean, square)) { (share / square.sqrt()) as f32 } else { 0.0 })
+        .map(|(mean, square)| if varies((mean, square)) { (share / square.sqrt().max(least)) as f32 } else { 0.0 })
         .collect();
     let shift: Vec<f32> = mean.iter().map(|&x| x as f32).collect();
     let mut block = Vec::with_capacity(rows.len() * size);
@@ -132,4 +140,22 @@ fn standardised(rows: &[&[f32]], weights: &[f64], start: usize, size: usize) -> 
         block.extend(row[start..start + size].iter().zip(shift.iter().zip(&factor)).map(|(x, (m, s))| (x - m) * s * root));
     }
     (block, shift, factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On four rows one pool hardly varies: elsewhere it may, and must not count for more than all others.
+    #[test]
+    fn what_hardly_varies_does_not_count_a_thousandfold() {
+        let rows: Vec<Vec<f32>> =
+            (0..4).map(|i| (0..9).map(|f| if f == 4 { 0.5 + 1e-5 * i as f32 } else { (i * f) as f32 }).collect()).collect();
+        let rows: Vec<&[f32]> = rows.iter().map(Vec::as_slice).collect();
+        let factor = |pool| {
+            let (_, _, factor) = standardised(&rows, &[1.0; 4], 0, &Block { pool, features: 9 });
+            factor[4] / factor[5]
+        };
+        assert!(factor(Some((0, 0))) < 15.0 && factor(None) > 1e4, "{} {}", factor(Some((0, 0))), factor(None));
+    }
 }
