@@ -19,6 +19,7 @@ pub(crate) const COMPETING: usize = 4 * LANES;
 const SAME: f32 = 1.0 / 1024.0;
 
 /// The responses of a group.
+#[derive(Clone, Copy)]
 pub(crate) struct Group<'a> {
     /// `[q + 1, LANES]`.
     pub(crate) taps: &'a [f32],

@@ -48,7 +48,7 @@ fn factors_multiply_to_the_matrix_and_inverses_undo_them() {
     }
     let mut singular = vec![1.0; 100 * 100];
     assert!(!factor(&mut singular, 100));
-    assert!(!invert(&mut vec![f64::NAN; 4], 2));
+    assert!(!invert(&mut [f64::NAN; 4], 2));
 }
 
 #[test]

@@ -74,6 +74,7 @@ pub enum At {
 /// What is predicted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+#[expect(clippy::large_enum_variant, reason = "a model has one task")]
 pub enum Task {
     /// One of some classes.
     Classification {

@@ -346,7 +346,7 @@ fn the_worked_example_of_a_reservoir_is_what_the_library_computes() {
 }
 
 /// Forecasts of the first channel one and two steps ahead, with `known` told of the second.
-fn forecaster(known: serde_json::Value) -> Model {
+fn forecaster(known: &serde_json::Value) -> Model {
     let mut spec = common::json(&json!([{"layer": "linear", "outputs": 2}]));
     spec["channels"] = json!(["sold", "holiday"]);
     spec["statics"] = json!([]);
@@ -365,7 +365,7 @@ fn forecaster(known: serde_json::Value) -> Model {
 
 #[test]
 fn a_forecast_series_begins_again_as_it_began() {
-    let model = forecaster(serde_json::Value::Null);
+    let model = forecaster(&serde_json::Value::Null);
     let mut series = model.start(&[]).unwrap();
     model.push(&mut series, 0.0, &[3.0, 0.0]).unwrap();
     let mut again = model.begin_again(&series);
@@ -376,7 +376,7 @@ fn a_forecast_series_begins_again_as_it_began() {
 
 #[test]
 fn what_is_known_ahead_counts_until_the_next_observation() {
-    let model = forecaster(json!({"channels": [1], "means": [0.0], "effects": [[2.0_f64.ln()]]}));
+    let model = forecaster(&json!({"channels": [1], "means": [0.0], "effects": [[2.0_f64.ln()]]}));
     let mut series = model.session(&[]).unwrap();
     // Without the holiday on the third day all days are alike.
     for (t, holiday) in [0.0, 0.0, 1.0, 0.0].into_iter().enumerate() {
@@ -403,6 +403,6 @@ fn what_is_known_ahead_counts_until_the_next_observation() {
     near(&series, [10.0, 10.0]);
     assert_eq!(numbers(said), numbers(model.predict(&state).unwrap()));
     assert!((numbers(model.predict(&state).unwrap())[0] - 20.0).abs() < 1e-9);
-    let blind = forecaster(serde_json::Value::Null);
+    let blind = forecaster(&serde_json::Value::Null);
     assert!(blind.session(&[]).unwrap().know_ahead(&[1.0]).unwrap_err().to_string().contains("rows of 0"));
 }

@@ -109,7 +109,7 @@ fn read(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given, at: &str, o
 
 /// What is known of a channel some steps ahead.
 pub(crate) fn ahead(k: usize, known: usize) -> Option<f64> {
-    (!(k + known).is_multiple_of(3)).then(|| 0.4 * k as f64 - 0.3 * known as f64)
+    (!(k + known).is_multiple_of(3)).then_some(0.4 * k as f64 - 0.3 * known as f64)
 }
 
 /// A forecast of one horizon or of several, with or without what does not change it.

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
     let every = Duration::from_secs(args.save_every.get());
     let keeper = args.state.as_ref().map(|path| Keeper::start(path, &live, every)).transpose()?;
     let metrics = args.metrics.as_ref().map(|target| Metrics::start(target, &live)).transpose()?;
-    let streamed = stream(args, reader, times, &live);
+    let streamed = stream(args, reader, &times, &live);
     // Whatever ended the stream: the series are what they are.
     let saved = keeper.map_or(Ok(()), |keeper| keeper.save());
     let written = metrics.map_or(Ok(()), |metrics| metrics.write());
@@ -70,7 +70,7 @@ struct Lines {
     read: Instant,
 }
 
-fn stream(args: &StreamArgs, reader: Reader, times: Times, live: &Mutex<Live>) -> Result<(), Failure> {
+fn stream(args: &StreamArgs, reader: Reader, times: &Times, live: &Mutex<Live>) -> Result<(), Failure> {
     let lock = || live.lock().unwrap_or_else(PoisonError::into_inner);
     let spec = lock().model().spec().clone();
     let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
