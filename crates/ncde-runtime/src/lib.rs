@@ -20,7 +20,8 @@
 //! | `budget` | how much memory and work a model may ask for |
 //! | `prepare` | from observations to knots of a path: scaling, gaps, time |
 //! | `extent` | how far training went, and what lies beyond it |
-//! | `model` | [`Model`], [`Series`], [`Prediction`] |
+//! | `model` | [`Model`], [`Series`] |
+//! | `prediction` | [`Prediction`]: from outputs to what a model says |
 //! | `session` | [`Session`]: a model and one series |
 //! | `description` | reading `model.json` |
 //! | [`random`] | the counter-based random numbers that everything is drawn from |
@@ -43,6 +44,7 @@ mod extent;
 mod forecast;
 pub mod layer;
 mod model;
+mod prediction;
 mod prepare;
 pub mod random;
 mod session;
@@ -56,7 +58,8 @@ pub use error::Error;
 pub use extent::{Beyond, Extent};
 pub use forecast::{Baseline, Forecast, Forecasts, Intervals};
 pub use layer::LayerSpec;
-pub use model::{Model, Prediction, SPEC, Series, mean_of_members, softmax};
+pub use model::{Model, SPEC, Series};
+pub use prediction::{Prediction, mean_of_members, softmax};
 pub use prepare::{Missing, Preparation, Scaling, Track};
 pub use session::Session;
 pub use smoothing::{Expert, Known, Smoothing};

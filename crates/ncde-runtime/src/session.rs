@@ -1,6 +1,7 @@
 //! A model and one series that it follows.
 
-use crate::model::{Model, Prediction, Series};
+use crate::model::{Model, Series};
+use crate::prediction::Prediction;
 use crate::{Beyond, Error};
 
 /// A model and one series that it follows: small, and independent of all others of the model.

@@ -94,7 +94,7 @@ pub(super) fn best_experts(smoothing: &Smoothing, data: &Dataset, train: &[usize
         }
         sums
     };
-    let some: Vec<usize> = train.iter().copied().step_by(train.len().div_ceil(MAX_SERIES)).collect();
+    let some: Vec<usize> = train.iter().copied().step_by(train.len().div_ceil(MAX_SERIES).max(1)).collect();
     let all: Vec<Vec<f64>> = some.par_iter().map(weights).collect();
     let total = |e: usize| all.iter().map(|weights| weights[e]).sum::<f64>();
     let mut order: Vec<(f64, usize)> = (0..experts.len()).map(|e| (total(e), e)).collect();

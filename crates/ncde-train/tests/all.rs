@@ -3,6 +3,7 @@
 mod advice;
 mod batched;
 mod common;
+mod explosions;
 mod forecast;
 mod forever;
 mod reservoir;

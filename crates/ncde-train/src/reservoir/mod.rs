@@ -173,7 +173,8 @@ impl Run {
                 || Error::Unfit("the features of the training cases have no readout: their products are singular".into());
             if is_large {
                 let weights = self.goal.class_weights_of_rows();
-                let fit = Readout::summed(&computer, &cases, &all, table_of(&some), [&mix_kept, weights], per_row);
+                let fit =
+                    Readout::summed(&computer, &cases, &all, table_of(&some), [&mix_kept, weights], per_row, &stream.child(4));
                 let (readout, held_out) = fit.ok_or_else(singular)?;
                 error = held_out;
                 readout

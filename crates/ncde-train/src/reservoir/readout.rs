@@ -2,6 +2,7 @@
 
 use ncde_reservoir::sums::Sums;
 use ncde_runtime::NamedWeight;
+use ncde_runtime::random::Stream;
 use rayon::prelude::*;
 
 use super::choose::{Choice, STEP};
@@ -9,9 +10,9 @@ use super::down_the_valley;
 use super::rows::{CaseRows, Wanted};
 use super::table::{Computer, Table};
 
-/// Cases whose features are computed together, one of so many such parts that is held out to choose a penalty by, and how far that may be from the one before, in steps.
+/// Cases whose features are computed together, the share of cases that is held out to choose a penalty by, and how far that may be from the one before, in steps.
 const AT_ONCE: usize = 512;
-const HELD_OUT: usize = 10;
+const HELD_OUT: f64 = 0.1;
 const MAX_POWER: i32 = 8;
 
 /// A fitted readout: `y = W^T f (x - m) + b`.
@@ -53,8 +54,8 @@ impl Readout {
         own
     }
 
-    /// Of very many rows, from sums of products: each is computed once and not stored. `table` has some of the rows, to standardise by. Returned with the error on a tenth of them,
-    /// by which the penalty is chosen; none if no fit is possible.
+    /// Of very many rows, from sums of products: each is computed once and not stored. `table` has some of the rows, to standardise by. Returned with the error on those
+    /// held out, by which the penalty is chosen; none if no fit is possible. `stream` draws them, whole groups at once: files are often sorted by class.
     pub(super) fn summed(
         computer: &Computer,
         cases: &[CaseRows<'_>],
@@ -62,6 +63,7 @@ impl Readout {
         table: Table,
         [mix, weight_of]: [&[f64]; 2],
         per_row: f64,
+        stream: &Stream,
     ) -> Option<(Self, f64)> {
         let outputs = table.means.len();
         let sizes: Vec<usize> = table.blocks.iter().map(|block| block.len() / table.rows.max(1)).collect();
@@ -69,7 +71,7 @@ impl Readout {
         let factor: Vec<f32> = table.factor.iter().zip(roots).map(|(factor, root)| factor * root).collect();
         let shift = table.shift;
         let mut parts = [(); 2].map(|()| Sums::new(shift.len(), outputs));
-        for (i, some) in all.chunks(AT_ONCE).enumerate() {
+        for some in all.chunks(AT_ONCE) {
             let of = |scratch: &mut _, wanted: &Wanted| -> (Vec<f32>, Vec<f64>) {
                 let features = computer.features(&cases[wanted.case], &wanted.observations, scratch);
                 let rows = features.chunks_exact(shift.len().max(1)).zip(wanted.targets.chunks_exact(outputs));
@@ -81,8 +83,13 @@ impl Readout {
                 (rows.flat_map(row).collect(), weights.collect())
             };
             let made: Vec<(Vec<f32>, Vec<f64>)> = some.par_iter().map_init(Default::default, of).collect();
-            let (rows, weights): (Vec<Vec<f32>>, Vec<Vec<f64>>) = made.into_iter().unzip();
-            parts[usize::from(i % HELD_OUT == HELD_OUT - 1)].add(&rows.concat(), &weights.concat());
+            let mut cut = [(); 2].map(|()| (Vec::new(), Vec::new()));
+            for (wanted, (rows, weights)) in some.iter().zip(made) {
+                let own = &mut cut[usize::from(stream.uniform(wanted.group as u64) < HELD_OUT)];
+                own.0.extend(rows);
+                own.1.extend(weights);
+            }
+            parts.iter_mut().zip(cut).for_each(|(part, (rows, weights))| part.add(&rows, &weights));
         }
         let scale = vec![1.0; shift.len()];
         let at = |power: i32| {
