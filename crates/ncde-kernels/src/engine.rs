@@ -2,9 +2,12 @@
 //! `never` are not used in this workspace's programs.
 
 use crate::linear::{self, Commutators, Gradients, Input, Recurrence, Stream};
+use crate::matrix_state::{self, MatrixState};
 use crate::neural::{self, Exploded, Outputs, Solve};
+use crate::oscillator;
 use crate::permutation::{self, PermutationDiagonal};
 use crate::scan::{self, Scan};
+use crate::selective::{self, Selective};
 
 ncde_simd::engine! {
     fn forward(recurrence: &Recurrence, input: &Input<'_, Self>, states: &mut [Self]) -> bool = linear::forward;
@@ -15,9 +18,7 @@ ncde_simd::engine! {
     fn commutators(sizes: &Commutators, numbers: usize, matrices: &[Self]) -> Vec<Self> = linear::commutators;
     fn commutators_backward(sizes: &Commutators, numbers: usize, matrices: &[Self], gradient: &[Self]) -> Vec<Self>
         = linear::commutators_backward;
-    #[never]
     fn scan_forward(scan: &Scan, input: &scan::Input<'_, Self>) -> Vec<Self> = scan::forward;
-    #[never]
     fn scan_backward(scan: &Scan, input: &scan::Input<'_, Self>, states: &[Self], gradient: &[Self]) -> scan::Gradients<Self>
         = scan::backward;
     #[always(f32)]
@@ -30,4 +31,19 @@ ncde_simd::engine! {
         -> permutation::Gradients<Self> = permutation::backward;
     #[always(f32)]
     fn permutation_push(stream: &mut permutation::Stream<Self>, state: &[Self], control: &[Self], dt: f64) = permutation::push;
+    fn selective_forward(spec: &Selective, input: &selective::Input<'_, Self>) -> selective::Outputs<Self> = selective::forward;
+    fn selective_backward(spec: &Selective, input: &selective::Input<'_, Self>, starts: &[Self], gradient: &[Self])
+        -> selective::Gradients<Self> = selective::backward;
+    #[always(f32)]
+    fn selective_push(a: &[Self], state: &mut [Self], of_channels: [&[Self]; 2], of_states: [&[Self]; 2], y: &mut [Self]) = selective::push;
+    fn matrix_state_forward(spec: &MatrixState, input: &matrix_state::Input<'_, Self>) -> (matrix_state::Outputs<Self>, bool)
+        = matrix_state::forward;
+    fn matrix_state_backward(spec: &MatrixState, input: &matrix_state::Input<'_, Self>, checkpoints: &[Self], gradients: [&[Self]; 2])
+        -> (matrix_state::Gradients<Self>, bool) = matrix_state::backward;
+    #[always(f32)]
+    fn matrix_state_push(spec: &MatrixState, input: &matrix_state::Input<'_, Self>, output: &mut [Self], next: &mut [Self]) -> bool
+        = matrix_state::push;
+    fn oscillator_forward(input: &oscillator::Input<'_, Self>) -> (Vec<Self>, Vec<Self>) = oscillator::forward_all;
+    fn oscillator_backward(input: &oscillator::Input<'_, Self>, states: &[Self], gradient: &[Self]) -> oscillator::Gradients<Self>
+        = oscillator::backward_all;
 }

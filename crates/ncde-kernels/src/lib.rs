@@ -1,5 +1,5 @@
-//! The numerical kernels of `ncde`: structured linear flows, solves of neural CDEs, elementwise scans and permutation-diagonal recurrences, each
-//! with a forward and a hand-written reverse pass on slices.
+//! The numerical kernels of `ncde`: structured linear flows, solves of neural CDEs, elementwise and selective scans, permutation-diagonal
+//! recurrences and recurrences of matrix-valued states, each with a forward and a hand-written reverse pass on slices.
 //!
 //! # The feature `precompiled`
 //!
@@ -12,11 +12,14 @@ mod engine;
 mod error;
 mod hadamard;
 mod linear;
+pub mod matrix_state;
 pub mod neural;
+pub mod oscillator;
 pub mod permutation;
 mod pool;
 mod product;
 pub mod scan;
+pub mod selective;
 mod shards;
 mod structure;
 

@@ -12,6 +12,7 @@
 )]
 
 pub mod matrix;
+pub mod matrix_state;
 pub mod model;
 pub mod mutation;
 pub mod neural;
