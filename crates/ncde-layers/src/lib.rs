@@ -6,6 +6,8 @@
 //! | [`linear`] | the recurrence of a linear controlled differential equation, as a differentiable operation |
 //! | [`neural`] | the whole solve of a neural controlled differential equation, as a differentiable operation |
 //! | [`permutation`] | the recurrence of one-hot columns times a diagonal, as a differentiable operation |
+//! | [`scan`] | the elementwise recurrence of diagonal state-space models, as a differentiable operation |
+//! | [`hosted`] | recurrences with a kernel for processors alone, as differentiable operations |
 //! | [`dense`] | linear layers, activations, norms and updates of weights, fused |
 //! | [`layer`] | the layers of a model on batches of series, with gradients |
 //! | [`expressive`] | states of a random Linear NCDE, as features for a linear readout |
@@ -49,12 +51,14 @@ pub mod expressive;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod graph;
+pub mod hosted;
 pub mod layer;
 pub mod linear;
 pub mod neural;
 #[doc(hidden)]
 pub mod operation;
 pub mod permutation;
+pub mod scan;
 pub mod signature;
 
 /// The parts of Burn 0.21 that layers, optimizers and losses of other crates are written with.

@@ -58,13 +58,13 @@ pub enum Error {
     SecondOrder,
 }
 
-/// Calls a function for the number type of a tensor.
+/// Calls a function for the number type of a tensor; its first type is that of numbers, others may follow.
 macro_rules! dispatch {
-    ($tensor:expr, $function:ident($($argument:expr),*)) => {
+    ($tensor:expr, $function:ident$(::<_, $($other:ident),+>)?($($argument:expr),*)) => {
         match burn_tensor::TensorMetadata::dtype(&$tensor) {
-            burn_tensor::DType::F32 => $function::<f32>($($argument),*),
+            burn_tensor::DType::F32 => $function::<f32 $($(, $other)+)?>($($argument),*),
             #[cfg(feature = "f64")]
-            burn_tensor::DType::F64 => $function::<f64>($($argument),*),
+            burn_tensor::DType::F64 => $function::<f64 $($(, $other)+)?>($($argument),*),
             dtype => Err(crate::operation::Error::Type { dtype }),
         }
     };

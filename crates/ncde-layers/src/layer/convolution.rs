@@ -2,46 +2,52 @@
 
 use burn_tensor::Tensor;
 
+use super::spread::{for_all, gained};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
+use crate::dense;
 
 #[derive(Debug)]
-pub(super) struct ConvolutionBatch {
-    pub(super) size: usize,
-}
+pub(super) struct ConvolutionBatch;
 
 /// `sum_{first <= j < k} w_j * x_{t-j+first}`, rows before the first being 0.
-fn back<B: LayerBackend>(x: &Tensor<B, 3>, weight: &Tensor<B, 2>, first: usize) -> Tensor<B, 3> {
-    let [batch, length, width] = x.dims();
-    let mut sum = Tensor::zeros([batch, length, width], (&x.device(), x.dtype()));
-    for j in first..weight.dims()[0].min(length + first) {
-        let (shift, row) = (j - first, weight.clone().narrow(0, j, 1).reshape([1, 1, width]));
-        let seen = x.clone().narrow(1, 0, length - shift) * row.repeat_dim(1, length - shift).repeat_dim(0, batch);
-        let seen = match shift {
-            0 => seen,
-            _ => Tensor::cat(vec![Tensor::zeros([batch, shift, width], (&x.device(), x.dtype())), seen], 1),
-        };
-        sum = sum + seen;
+fn back<B: LayerBackend>(x: &Tensor<B, 3>, weight: &Tensor<B, 2>, first: usize) -> Result<Tensor<B, 3>, Error> {
+    let ([batch, length, width], [size, _]) = (x.dims(), weight.dims());
+    let zeros = |rows: usize| Tensor::zeros([batch, rows, width], (&x.device(), x.dtype()));
+    let (mut seen, mut sum) = (x.clone(), None);
+    for j in first..size.min(length + first) {
+        if j > first {
+            // One row further back.
+            seen = dense::join_rows(zeros(1), dense::some_rows(seen, 0, length - 1)?)?;
+        }
+        let part = gained(seen.clone(), weight.clone().narrow(0, j, 1).reshape([width]))?;
+        sum = Some(match sum {
+            Some(sum) => sum + part,
+            None => part,
+        });
     }
-    sum
+    Ok(sum.unwrap_or_else(|| zeros(length)))
+}
+
+/// Each number of rows with those of the rows before it.
+pub(super) fn convolve<B: LayerBackend>(rows: &Rows<B>, weight: Tensor<B, 2>) -> Result<Tensor<B, 3>, Error> {
+    let ([size, width], trunk) = (weight.dims(), rows.trunk());
+    let mut all = vec![back(&trunk, &weight, 0)?];
+    // A branch sees itself, and what lies behind the row that it follows.
+    if size > 1
+        && let Some((branches, behind)) = rows.branches(&back(&trunk, &weight, 1)?)
+    {
+        all.push(gained(branches, weight.narrow(0, 0, 1).reshape([width]))? + behind);
+    } else if let Some((branches, _)) = rows.branches(&trunk) {
+        all.push(back(&branches, &weight, 0)?);
+    }
+    Ok(if all.len() == 1 { all.remove(0) } else { Tensor::cat(all, 1) })
 }
 
 impl<B: LayerBackend> Batch<B> for ConvolutionBatch {
     fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
-        let (weight, trunk) = (weights.weight::<2>("weight")?, rows.trunk());
-        let mut all = vec![back(&trunk, &weight, 0)];
-        // A branch sees itself, and what lies behind the row that it follows.
-        if self.size > 1
-            && let Some((branches, behind)) = rows.branches(&back(&trunk, &weight, 1))
-        {
-            let [batch, count, width] = branches.dims();
-            let row = weight.narrow(0, 0, 1).reshape([1, 1, width]).repeat_dim(1, count).repeat_dim(0, batch);
-            all.push(branches * row + behind);
-        } else if let Some((branches, _)) = rows.branches(&trunk) {
-            all.push(back(&branches, &weights.weight::<2>("weight")?, 0));
-        }
-        let y = Tensor::cat(all, 1);
-        let [batch, count, width] = y.dims();
-        let bias = weights.weight::<1>("bias")?.reshape([1, 1, width]).repeat_dim(1, count).repeat_dim(0, batch);
+        let y = convolve(&rows, weights.weight("weight")?)?;
+        let [batch, count, _] = y.dims();
+        let bias = for_all(weights.weight("bias")?, [batch, count])?;
         Ok(rows.with(y + bias))
     }
 }

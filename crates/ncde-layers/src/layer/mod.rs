@@ -10,8 +10,11 @@
 //! | the others | a layer each |
 
 mod activation;
+mod attention;
 mod beside;
+mod cell;
 mod convolution;
+mod delta_net;
 mod dropout;
 mod embedding;
 mod foreign;
@@ -20,16 +23,25 @@ mod layer_norm;
 mod linear;
 mod linear_cde;
 mod lstm;
+mod matrix_state;
+mod mlstm;
 mod network;
 mod neural_cde;
+mod oscillators;
 mod parallel;
 mod permutation_diagonal;
 mod pool;
+mod product;
 mod random_features;
 mod residual;
 mod rows;
+mod rwkv;
+mod selective;
 mod signature;
+mod slstm;
+mod spread;
 mod standardise;
+mod state_space;
 mod stepped;
 mod windows;
 
@@ -48,15 +60,17 @@ pub use network::{LayerWeights, Network, Visit};
 pub use rows::{Branches, Places, Rows};
 
 use crate::dense::DenseOps;
+use crate::hosted::HostedOps;
 use crate::linear::LinearOps;
 use crate::neural::NeuralOps;
 use crate::operation;
 use crate::permutation::PermutationOps;
+use crate::scan::ScanOps;
 use crate::signature::SignatureOps;
 
 /// A backend that layers run on: one with all our operations.
-pub trait LayerBackend: DenseOps + LinearOps + NeuralOps + PermutationOps + SignatureOps {}
-impl<B: DenseOps + LinearOps + NeuralOps + PermutationOps + SignatureOps> LayerBackend for B {}
+pub trait LayerBackend: DenseOps + HostedOps + LinearOps + NeuralOps + PermutationOps + ScanOps + SignatureOps {}
+impl<B: DenseOps + HostedOps + LinearOps + NeuralOps + PermutationOps + ScanOps + SignatureOps> LayerBackend for B {}
 
 /// What all layers of a pass share.
 #[derive(Debug, Clone)]
@@ -158,9 +172,18 @@ pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Valu
         LayerSpec::Residual(_) => Box::new(residual::ResidualBatch),
         LayerSpec::Beside(layer) => Box::new(beside::BesideBatch::new(layer, input)?),
         LayerSpec::Parallel(_) => Box::new(parallel::ParallelBatch),
-        LayerSpec::Convolution(layer) => Box::new(convolution::ConvolutionBatch { size: layer.size }),
+        LayerSpec::Convolution(_) => Box::new(convolution::ConvolutionBatch),
+        LayerSpec::DeltaNet(layer) => Box::new(delta_net::DeltaNetBatch { spec: layer.clone() }),
         LayerSpec::Lstm(layer) => Box::new(lstm::LstmBatch { hidden: layer.hidden }),
         LayerSpec::Gru(layer) => Box::new(gru::GruBatch { hidden: layer.hidden }),
+        LayerSpec::StateSpace(layer) => Box::new(state_space::StateSpaceBatch { spec: layer.clone() }),
+        LayerSpec::Selective(layer) => Box::new(selective::SelectiveBatch { spec: layer.clone() }),
+        LayerSpec::Product(_) => Box::new(product::ProductBatch),
+        LayerSpec::Attention(layer) => Box::new(attention::AttentionBatch { spec: layer.clone() }),
+        LayerSpec::Slstm(layer) => Box::new(slstm::SlstmBatch { spec: layer.clone() }),
+        LayerSpec::Mlstm(layer) => Box::new(mlstm::MlstmBatch { spec: layer.clone() }),
+        LayerSpec::Oscillators(layer) => Box::new(oscillators::OscillatorsBatch { spec: layer.clone() }),
+        LayerSpec::Rwkv(layer) => Box::new(rwkv::RwkvBatch { spec: layer.clone() }),
         LayerSpec::Pool(layer) => Box::new(pool::PoolBatch { over: layer.over }),
         LayerSpec::Foreign(layer) => foreign::batch(layer, input, fixed)?,
     })

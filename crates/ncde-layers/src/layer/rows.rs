@@ -81,6 +81,68 @@ impl Places {
     }
 }
 
+/// Rows in the order in which they follow each other, each branch behind its parent.
+#[derive(Debug)]
+pub(super) struct InOrder {
+    /// The place that each comes from, among those of all series.
+    from: Vec<i64>,
+    /// Where each place went.
+    to: Vec<i64>,
+    /// Which are branches.
+    pub(super) aside: Vec<bool>,
+}
+
+impl Places {
+    /// None where there are no branches, and rows are in order.
+    pub(super) fn in_order(&self) -> Option<InOrder> {
+        let branches = self.branches.as_ref()?;
+        let (count, mut from) = (self.count(), Vec::with_capacity(self.times.len()));
+        for (b, parents) in parents_of(branches, self.batch()).enumerate() {
+            let mut of_branches: Vec<usize> = (0..branches.count).collect();
+            of_branches.sort_by_key(|&i| parents[i]);
+            let mut next = of_branches.into_iter().peekable();
+            for t in 0..self.trunk {
+                from.push((b * count + t) as i64);
+                while let Some(i) = next.next_if(|&i| parents[i] == t) {
+                    from.push((b * count + self.trunk + i) as i64);
+                }
+            }
+        }
+        let mut to = vec![0; from.len()];
+        from.iter().enumerate().for_each(|(place, &from)| to[from as usize] = place as i64);
+        let aside = from.iter().map(|&from| from as usize % count >= self.trunk).collect();
+        Some(InOrder { from, to, aside })
+    }
+
+    /// The time before each row in gaps, `[batch, trunk + branches]`; 1 before the first.
+    pub(super) fn steps(&self, gap: f64) -> Vec<f64> {
+        let (spans, later) = (self.spans(), self.count() - 1);
+        let series = |b: usize| std::iter::once(1.0).chain(spans[b * later..][..later].iter().map(move |span| span / gap));
+        (0..self.batch()).flat_map(series).collect()
+    }
+}
+
+fn parents_of(branches: &Branches, batch: usize) -> impl Iterator<Item = &[usize]> {
+    (0..batch).map(|b| &branches.parents[b * branches.count..][..branches.count])
+}
+
+impl InOrder {
+    /// Rows, `[batch, rows, width]`, in order.
+    pub(super) fn sorted<B: Backend>(&self, rows: Tensor<B, 3>) -> Tensor<B, 3> {
+        picked(rows, &self.from)
+    }
+
+    /// The way back.
+    pub(super) fn unsorted<B: Backend>(&self, rows: Tensor<B, 3>) -> Tensor<B, 3> {
+        picked(rows, &self.to)
+    }
+}
+
+fn picked<B: Backend>(rows: Tensor<B, 3>, from: &[i64]) -> Tensor<B, 3> {
+    let ([batch, count, width], device) = (rows.dims(), rows.device());
+    rows.reshape([batch * count, width]).select(0, integers(from.to_vec(), &device)).reshape([batch, count, width])
+}
+
 impl<B: Backend> Rows<B> {
     /// Other values at the same places.
     #[must_use]

@@ -118,6 +118,12 @@ pub(crate) fn all() -> Vec<Sample> {
         neural_cdes(),
         gated("lstm"),
         gated("gru"),
+        state_spaces(),
+        selective(),
+        attention(),
+        delta_nets(),
+        oscillators(),
+        exponential(),
         reservoirs(),
         memories(),
         rows(),
@@ -306,6 +312,124 @@ fn gated(name: &str) -> Vec<Sample> {
         sample(format!("{name} over windows"), numbers(2, 0), json!([log(3, 2, "lyndon"), layer(3), linear(2)])),
         sample(format!("{name} stack"), tokens(5), stack),
     ]
+}
+
+/// A stack on tokens with a layer that hands on as many numbers as it is given.
+fn residual_stack(layer: &Value) -> Value {
+    json!([
+        {"layer": "embedding", "width": 4},
+        {"layer": "residual", "layers": [norm(true), layer, function("silu"), linear(4)]},
+        {"layer": "product", "layers": [[layer], [linear(4), function("tanh")]]},
+        pool("last"),
+        linear(2)
+    ])
+}
+
+/// Diagonal states, all rows on shared ones or each number on its own, by rows and by time.
+fn state_spaces() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for rule in ["powers", "zero-order-hold", "bilinear"] {
+        for more in [json!({}), json!({"each": true}), json!({"gap": 0.7}), json!({"each": true, "gap": 0.3})] {
+            let layer = with(&json!({"layer": "state-space", "states": 3, "discretisation": rule}), more.clone());
+            let name = format!("state-space {rule} {more}");
+            all.push(sample(name.clone(), numbers(3, 1), json!([layer])));
+            all.push(sample(format!("{name}, windows"), numbers(2, 0), json!([log(3, 2, "lyndon"), layer, linear(2)])));
+            all.push(sample(format!("{name}, stack"), tokens(5), residual_stack(&layer)));
+        }
+        let one = json!({"layer": "state-space", "states": 1, "discretisation": rule});
+        all.push(sample(format!("state-space {rule} of one state"), numbers(1, 0), json!([one])));
+    }
+    all
+}
+
+/// States that rows choose among, by rows and by time.
+fn selective() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for (states, more) in [(1, json!({})), (3, json!({})), (2, json!({"gap": 0.4})), (35, json!({"rank": 1}))] {
+        let layer = with(&json!({"layer": "selective", "states": states, "rank": 2}), more.clone());
+        let name = format!("selective of {states} states {more}");
+        all.push(sample(name.clone(), numbers(3, 1), json!([layer])));
+        all.push(sample(format!("{name}, windows"), numbers(2, 0), json!([log(3, 2, "lyndon"), layer, linear(2)])));
+        all.push(sample(format!("{name}, stack"), tokens(5), residual_stack(&layer)));
+    }
+    all
+}
+
+/// Matrix-valued states: what is taken away, forgotten and gated, one factor a row or several.
+fn delta_nets() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for (heads, key, value, more) in [
+        (1, 5, 6, json!({})),
+        (2, 6, 5, json!({"convolution": 1})),
+        (2, 5, 5, json!({"negative": true, "convolution": 3})),
+        (2, 6, 5, json!({"decay": true, "gate": true})),
+        (2, 5, 6, json!({"decay": true, "gate": true, "negative": true, "products": 2})),
+        (2, 5, 6, json!({"products": 2, "convolution": 2})),
+        (2, 5, 6, json!({"sum": true})),
+        (2, 6, 5, json!({"sum": true, "gate": true})),
+    ] {
+        let layer = with(&json!({"layer": "delta-net", "heads": heads, "key": key, "value": value}), more.clone());
+        let name = format!("delta-net of {heads} heads, {key} by {value}, {more}");
+        // Keys far from 0: near it their direction says nothing but rounding.
+        all.push(sample(name.clone(), numbers(3, 1), json!([linear(6), norm(true), layer])));
+        let windows = json!([log(3, 2, "lyndon"), linear(6), norm(true), layer, linear(2)]);
+        all.push(sample(format!("{name}, windows"), numbers(2, 0), windows));
+        all.push(sample(format!("{name}, stack"), tokens(5), residual_stack(&layer)));
+    }
+    all
+}
+
+/// Exponential gates over numbers and over matrices, and decays by keys.
+fn exponential() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for (layer, width) in [
+        // Heads of a few numbers at least: the norm of one, or of two alike, says nothing but rounding.
+        (json!({"layer": "slstm", "hidden": 8, "heads": 2}), 3),
+        (json!({"layer": "slstm", "hidden": 4, "heads": 1, "convolution": 1}), 4),
+        (json!({"layer": "mlstm", "heads": 2, "block": 2, "convolution": 3}), 8),
+        (json!({"layer": "mlstm", "heads": 1, "block": 4, "convolution": 1}), 4),
+        (json!({"layer": "rwkv", "heads": 2, "rank": 1}), 6),
+        (json!({"layer": "rwkv", "heads": 1, "rank": 2}), 4),
+    ] {
+        all.push(sample(format!("{layer}"), numbers(width, 1), json!([layer])));
+        let windows = json!([log(3, 2, "lyndon"), linear(width), norm(true), layer, linear(2)]);
+        all.push(sample(format!("{layer}, windows"), numbers(2, 0), windows));
+        if width == 4 {
+            all.push(sample(format!("{layer}, stack"), tokens(5), residual_stack(&layer)));
+        }
+    }
+    all
+}
+
+/// Driven oscillators, by rows and by time.
+fn oscillators() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for (states, scheme, more) in [
+        (3, "implicit", json!({})),
+        (2, "implicit", json!({"gap": 0.4})),
+        (3, "explicit", json!({})),
+        (2, "damped", json!({})),
+        (4, "damped", json!({})),
+    ] {
+        let layer = with(&json!({"layer": "oscillators", "states": states, "scheme": scheme}), more);
+        all.push(sample(format!("{layer}"), numbers(3, 1), json!([layer])));
+        all.push(sample(format!("{layer}, windows"), numbers(2, 0), json!([log(3, 2, "lyndon"), layer, linear(2)])));
+        all.push(sample(format!("{layer}, stack"), tokens(5), residual_stack(&layer)));
+    }
+    all
+}
+
+/// Contexts below and above the lengths of series.
+fn attention() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for (heads, head, context) in [(1, 2, 1), (2, 4, 3), (3, 2, 100)] {
+        let layer = json!({"layer": "attention", "heads": heads, "head": head, "context": context, "gap": 0.4});
+        let name = format!("attention of {heads} heads to {context} rows");
+        all.push(sample(name.clone(), numbers(3, 1), json!([layer])));
+        all.push(sample(format!("{name}, windows"), numbers(2, 0), json!([log(3, 2, "lyndon"), layer, linear(2)])));
+        all.push(sample(format!("{name}, stack"), tokens(5), residual_stack(&layer)));
+    }
+    all
 }
 
 /// Layers that take rows one by one, and those that sum them up.

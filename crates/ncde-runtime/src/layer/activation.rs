@@ -103,7 +103,7 @@ pub(super) fn sigmoid<T: Float>(x: T) -> T {
     T::one() / (T::one() + (-x).exp())
 }
 
-fn softplus<T: Float>(x: T) -> T {
+pub(super) fn softplus<T: Float>(x: T) -> T {
     x.max(T::zero()) + (T::one() + (-x.abs()).exp()).ln()
 }
 

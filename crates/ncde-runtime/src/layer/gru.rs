@@ -109,8 +109,7 @@ impl Step for GruStep {
 
 #[cfg(test)]
 mod tests {
-    use crate::layer::{LayerSpec, Resolved, Row, Signal, StateMemory, StepChain};
-    use crate::{NamedWeight, Weights};
+    use crate::layer::reference::{Numbers, outputs};
 
     /// What the equations in the documentation of `torch.nn.GRU` make of the same numbers, in double precision:
     ///
@@ -128,34 +127,22 @@ mod tests {
     ///     h = [(1 - z[j]) * n[j] + z[j] * h[j] for j in range(2)]
     ///     print(h)
     /// ```
-    const WANTED: [[f64; 2]; 4] = [
-        [0.186_777_092, -0.222_796_564],
-        [0.244_451_789, -0.250_953_135],
-        [0.287_669_059, -0.204_491_120],
-        [0.420_581_878, -0.415_013_382],
-    ];
-
     #[test]
     fn states_are_those_of_the_equations() {
-        let number = |k: usize| (7 * k % 11) as f64 / 10.0 - 0.5;
-        let mut first = 0;
-        let mut weight = |name: &str, shape: &[usize]| {
-            let count: usize = shape.iter().product();
-            let values = (first..first + count).map(|k| number(k) as f32).collect();
-            first += count;
-            NamedWeight { name: format!("layers.0.{name}"), shape: shape.into(), values }
-        };
+        let mut next = Numbers::default();
         let weights =
-            vec![weight("input", &[3, 6]), weight("recurrent", &[2, 6]), weight("bias", &[6]), weight("recurrent_bias", &[2])];
-        let layers: Vec<LayerSpec> = serde_json::from_str(r#"[{"layer": "gru", "hidden": 2}]"#).unwrap();
-        let resolved = Resolved::new(&layers, &Signal::values(3)).unwrap();
-        let mut chain = StepChain::new(&resolved, &mut Weights::of(weights)).unwrap();
-        let mut memory = StateMemory::new(chain.memory());
-        for (t, wanted) in WANTED.iter().enumerate() {
-            let values: Vec<f64> = (0..3).map(|i| 2.0 * number(38 + 3 * t + i)).collect();
-            chain.push(0, memory.share(), Row { time: t as f64, values: &values, statics: &[] }).unwrap();
-            let far = chain.last().iter().zip(wanted).map(|(seen, wanted)| (seen - wanted).abs()).fold(0.0, f64::max);
-            assert!(far < 1e-6, "row {t}: {:?}, but {wanted:?} is wanted", chain.last());
-        }
+            [("input", next.take(18)), ("recurrent", next.take(12)), ("bias", next.take(6)), ("recurrent_bias", next.take(2))];
+        let rows: Vec<Vec<f64>> = next.rows(4, 3).into_iter().map(|row| row.into_iter().map(|x| 2.0 * x).collect()).collect();
+        let wanted = [
+            0.186_777_092,
+            -0.222_796_564,
+            0.244_451_789,
+            -0.250_953_135,
+            0.287_669_059,
+            -0.204_491_120,
+            0.420_581_878,
+            -0.415_013_382,
+        ];
+        outputs(r#"[{"layer": "gru", "hidden": 2}]"#, &weights, &rows, &wanted);
     }
 }

@@ -93,10 +93,9 @@ impl Step for LstmStep {
 
 #[cfg(test)]
 mod tests {
-    use crate::layer::{LayerSpec, Resolved, Row, Signal, StateMemory, StepChain};
-    use crate::{NamedWeight, Weights};
+    use crate::layer::reference::{Numbers, outputs};
 
-    /// What `torch.nn.LSTM` of `PyTorch` 2.15.0 makes of the same numbers:
+    /// What `torch.nn.LSTM` of `PyTorch` 2.15.0 makes of the same [`Numbers`]:
     ///
     /// ```python
     /// number = lambda k: (7 * k % 11 - 5) / 10
@@ -109,33 +108,21 @@ mod tests {
     ///     lstm.bias_hh_l0.zero_()
     ///     print(lstm(2 * fill(48, 1, 4, 3))[0])
     /// ```
-    const TORCH: [[f64; 2]; 4] = [
-        [-0.049_695_649, 0.051_084_058],
-        [-0.093_513_351, 0.098_056_308],
-        [-0.130_981_817, 0.134_604_469],
-        [-0.199_785_674, 0.075_437_966],
-    ];
-
     #[test]
     fn states_are_those_of_torch() {
-        let number = |k: usize| (7 * k % 11) as f64 / 10.0 - 0.5;
-        let mut first = 0;
-        let mut weight = |name: &str, shape: &[usize]| {
-            let count: usize = shape.iter().product();
-            let values = (first..first + count).map(|k| number(k) as f32).collect();
-            first += count;
-            NamedWeight { name: format!("layers.0.{name}"), shape: shape.into(), values }
-        };
-        let weights = vec![weight("input", &[3, 8]), weight("recurrent", &[2, 8]), weight("bias", &[8])];
-        let layers: Vec<LayerSpec> = serde_json::from_str(r#"[{"layer": "lstm", "hidden": 2}]"#).unwrap();
-        let resolved = Resolved::new(&layers, &Signal::values(3)).unwrap();
-        let mut chain = StepChain::new(&resolved, &mut Weights::of(weights)).unwrap();
-        let mut memory = StateMemory::new(chain.memory());
-        for (t, wanted) in TORCH.iter().enumerate() {
-            let values: Vec<f64> = (0..3).map(|i| 2.0 * number(48 + 3 * t + i)).collect();
-            chain.push(0, memory.share(), Row { time: t as f64, values: &values, statics: &[] }).unwrap();
-            let far = chain.last().iter().zip(wanted).map(|(seen, wanted)| (seen - wanted).abs()).fold(0.0, f64::max);
-            assert!(far < 1e-6, "row {t}: {:?}, but {wanted:?} is wanted", chain.last());
-        }
+        let mut next = Numbers::default();
+        let weights = [("input", next.take(24)), ("recurrent", next.take(16)), ("bias", next.take(8))];
+        let rows: Vec<Vec<f64>> = next.rows(4, 3).into_iter().map(|row| row.into_iter().map(|x| 2.0 * x).collect()).collect();
+        let wanted = [
+            -0.049_695_649,
+            0.051_084_058,
+            -0.093_513_351,
+            0.098_056_308,
+            -0.130_981_817,
+            0.134_604_469,
+            -0.199_785_674,
+            0.075_437_966,
+        ];
+        outputs(r#"[{"layer": "lstm", "hidden": 2}]"#, &weights, &rows, &wanted);
     }
 }

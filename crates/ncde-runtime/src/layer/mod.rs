@@ -11,9 +11,11 @@
 //! another crate is [registered](register) at run time.
 
 mod activation;
+mod attention;
 mod beside;
 mod chain;
 mod convolution;
+mod delta_net;
 mod drive;
 mod dropout;
 mod embedding;
@@ -25,21 +27,30 @@ mod linear;
 mod linear_cde;
 mod lstm;
 mod memory;
+mod mlstm;
 mod neural_cde;
+mod oscillators;
 mod parallel;
 mod per_row;
 mod permutation_diagonal;
 mod plan;
 mod pool;
+mod product;
 mod random_features;
+#[cfg(test)]
+mod reference;
 mod reservoir;
 mod residual;
 mod resolved;
+mod rwkv;
+mod selective;
 mod signal;
 mod signature;
+mod slstm;
 mod stability;
 mod standardise;
 mod state_memory;
+mod state_space;
 mod structure;
 mod weight;
 mod windows;
@@ -49,9 +60,11 @@ use std::fmt::Debug;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use activation::{Activation, Function};
+pub use attention::Attention;
 pub use beside::Beside;
 pub use chain::{Ended, StepChain};
 pub use convolution::Convolution;
+pub use delta_net::{DeltaNet, KEY_EPSILON, READ_EPSILON};
 pub use drive::{Drive, Initial, InputTerm};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
@@ -62,20 +75,27 @@ pub use linear::{Columns, Linear};
 pub use linear_cde::{Forget, LinearCde, Prepared};
 pub use lstm::Lstm;
 pub use memory::Memory;
+pub use mlstm::{Mlstm, READ_FLOOR};
 pub use neural_cde::{NeuralCde, NeuralKind, generic_field};
+pub use oscillators::{Oscillators, Scheme};
 pub use parallel::Parallel;
 pub use permutation_diagonal::PermutationDiagonal;
 pub use plan::{Plan, Route, usual_basis};
 pub use pool::{Over, Pool};
+pub use product::Product;
 pub use random_features::RandomFeatures;
 pub use reservoir::{Block, Reservoir};
 pub use residual::Residual;
 pub use resolved::{LayerList, Node, Resolved};
+pub use rwkv::{FASTEST, MIN_KEY, READ_SCALE, Rwkv};
+pub use selective::Selective;
 pub use signal::{Rows, Signal};
 pub use signature::SignatureFeatures;
+pub use slstm::Slstm;
 pub use stability::{Contractive, Stability};
 pub use standardise::Standardise;
 pub use state_memory::{Share, Size, StateMemory};
+pub use state_space::{Discretisation, StateSpace};
 pub use structure::{Scale, StructureName, StructureSpec};
 pub use weight::{Init, Role, Values, Weight};
 pub use windows::{Form, Windows, ends, is_end};
@@ -332,6 +352,24 @@ registry! {
     "lstm" => Lstm(Lstm),
     /// A gated recurrent unit: `h_k = (1 - z) n + z h_{k-1}`, gates `r`, `z` and the new state `n` from `x_k` and `h_{k-1}`.
     "gru" => Gru(Gru),
+    /// A diagonal state-space model: `h_k = a h_{k-1} + g B x_k`, `y_k = Re(C h_k) + D x_k`, `a` complex, one number a state.
+    "state-space" => StateSpace(StateSpace),
+    /// Oscillators that rows drive: `z_k = p (z_{k-1} + d (B x_k - a y_{k-1}))`, `y_k = y_{k-1} + d z_k`, read by `Re(C y_k) + D x_k`.
+    "oscillators" => Oscillators(Oscillators),
+    /// A selective state-space model: `h_k = exp(-d exp(decay)) h_{k-1} + d x_k b`, `y_k = c . h_k + skip x_k`, with `d`, `b` and `c` from `x_k`.
+    "selective" => Selective(Selective),
+    /// DeltaNet and its kin: `S_k = w S_{k-1} (I - beta k k^T) + beta v k^T`, `y_k = S_k q`, with keys, values and queries from `x_k`.
+    "delta-net" => DeltaNet(DeltaNet),
+    /// An LSTM with exponential gates: `c_k = f c_{k-1} + i z`, `n_k = f n_{k-1} + i`, `y_k = o c_k / n_k`, within heads.
+    "slstm" => Slstm(Slstm),
+    /// An LSTM whose state is a matrix: `C_k = f C_{k-1} + i v k^T`, `n_k = f n_{k-1} + i k`, `y_k = C_k q / max(|n_k . q|, 1)`.
+    "mlstm" => Mlstm(Mlstm),
+    /// The time mixing of RWKV-7: `S_k = S_{k-1} (diag(w) - c (a c)^T) + v k^T`, `y_k = S_k r`, all from `x_k` and `x_{k-1}`.
+    "rwkv" => Rwkv(Rwkv),
+    /// Lists of layers whose rows are multiplied: `y = f_1(x) ... f_n(x)`.
+    "product" => Product(Product),
+    /// Causal attention with positions in real time: `y_k = W_o sum_{j <= k} softmax_j(q_k . k_j / sqrt(d)) v_j`.
+    "attention" => Attention(Attention),
     /// The last row of a series, or the mean of all.
     "pool" => Pool(Pool),
 }

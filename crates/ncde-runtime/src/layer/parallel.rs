@@ -60,19 +60,35 @@ struct ParallelStep {
 
 impl Step for ParallelStep {
     fn memory(&self) -> Size {
-        self.lists.iter().fold(Size::default(), |sum, list| sum.plus(list.memory()))
+        memory_of(&self.lists)
     }
 
-    fn push(&mut self, mut memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
+    fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         out.clear();
-        let mut from = Size::default();
-        for list in &mut self.lists {
-            let to = from.plus(list.memory());
-            // Without windows a row comes out for each that goes in.
-            list.push(0, memory.part(from, to), row)?;
-            out.extend_from_slice(list.last());
-            from = to;
-        }
+        push_each(&mut self.lists, memory, row, |made| out.extend_from_slice(made))?;
         Ok(true)
     }
+}
+
+/// What lists beside each other remember, one after the other.
+pub(super) fn memory_of(lists: &[StepChain]) -> Size {
+    lists.iter().fold(Size::default(), |sum, list| sum.plus(list.memory()))
+}
+
+/// Gives each list the same row, and shows what it makes of it.
+pub(super) fn push_each(
+    lists: &mut [StepChain],
+    mut memory: Share<'_>,
+    row: Row<'_>,
+    mut show: impl FnMut(&[f64]),
+) -> Result<(), Error> {
+    let mut from = Size::default();
+    for list in lists {
+        let to = from.plus(list.memory());
+        // Without windows a row comes out for each that goes in.
+        list.push(0, memory.part(from, to), row)?;
+        show(list.last());
+        from = to;
+    }
+    Ok(())
 }

@@ -84,6 +84,11 @@ impl Init {
         Self::Uniform(1.0 / (inputs.max(1) as f64).sqrt())
     }
 
+    /// These numbers.
+    pub fn listed(values: impl IntoIterator<Item = f64>) -> Self {
+        Self::Pieces(values.into_iter().map(|value| (1, Self::Constant(value))).collect())
+    }
+
     fn draw(&self, count: usize, row: usize, stream: &Stream, out: &mut Vec<f64>) {
         let start = out.len() as u64;
         let places = start..start + count as u64;

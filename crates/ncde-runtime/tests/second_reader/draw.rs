@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::dice::Dice;
+use super::memories::remembering;
 use super::reader::Observation;
 use super::states::{driven, linear_cde, neural_cde, permutation_diagonal};
 
@@ -163,7 +164,7 @@ fn smoothing(dice: &mut Dice, channels: usize, horizon: usize) -> Value {
 
 /// A layer for rows one after the other, or several.
 fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
-    match dice.whole(0, 9) {
+    match dice.whole(0, 11) {
         0..=2 => {
             windows(dice, layers, given);
             match dice.whole(0, 3) {
@@ -172,15 +173,10 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
                 _ => flow(dice, layers, given),
             }
         }
-        3 if dice.chance(0.3) => {
+        3 if dice.chance(0.4) => {
             let (layer, width) = permutation_diagonal(dice);
             layers.push(layer);
             *given = given.with(width);
-        }
-        4 if dice.chance(0.3) => {
-            let hidden = dice.whole(1, 6);
-            layers.push(json!({"layer": dice.one_of(&["lstm", "gru"]), "hidden": hidden}));
-            *given = given.with(hidden);
         }
         3 | 4 => {
             let width = states(dice);
@@ -221,7 +217,13 @@ fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
             layers.push(json!({"layer": "linear", "outputs": 4}));
             *given = given.with(4);
         }
-        _ => plain(dice, layers, given),
+        9 => plain(dice, layers, given),
+        10 if dice.chance(0.3) => product(dice, layers, given),
+        _ => {
+            let (layer, width) = remembering(dice, given.width);
+            layers.push(layer);
+            *given = given.with(width);
+        }
     }
 }
 
@@ -342,7 +344,7 @@ fn flow(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
     let text = |key: &str| form.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
     let neural = match (text("kind").as_str(), text("basis").as_str()) {
         ("hermite", _) => true,
-        ("log-signature", "lyndon") => dice.chance(0.5),
+        ("log-signature", "lyndon") => dice.chance(0.65),
         ("log-signature", "hall") if form["depth"] != 1 => return narrow(dice, layers, given),
         _ => false,
     };
@@ -362,9 +364,10 @@ fn inside(dice: &mut Dice, given: &Given, width: usize) -> Vec<Value> {
     let (mut layers, mut given) = (Vec::new(), given.clone());
     match &given.windows {
         Some(_) if dice.chance(0.8) => flow(dice, &mut layers, &mut given),
-        _ if !given.pooled && dice.chance(0.4) => {
-            layers.push(driven(dice, &given, 3));
-            given = given.with(3);
+        _ if !given.pooled && dice.chance(0.5) => {
+            let (layer, width) = if dice.chance(0.7) { (driven(dice, &given, 3), 3) } else { remembering(dice, given.width) };
+            layers.push(layer);
+            given = given.with(width);
         }
         _ => plain(dice, &mut layers, &mut given),
     }
@@ -380,6 +383,18 @@ fn inside(dice: &mut Dice, given: &Given, width: usize) -> Vec<Value> {
 fn nested(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
     layers.push(json!({"layer": "residual", "layers": inside(dice, given, given.width)}));
     *given = given.with(given.width);
+}
+
+/// Lists of layers that are multiplied, of which one may be the row itself.
+fn product(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
+    let width = if given.width <= 6 && dice.chance(0.5) { given.width } else { dice.whole(2, 5) };
+    let lists = (0..dice.whole(1, 3)).map(|_| {
+        let is_row = width == given.width && dice.chance(0.2);
+        if is_row { Vec::new() } else { inside(dice, given, width) }
+    });
+    let lists: Vec<Vec<Value>> = lists.collect();
+    layers.push(json!({"layer": "product", "layers": lists}));
+    *given = given.with(width);
 }
 
 fn beside(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {

@@ -5,32 +5,49 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test that cannot go on stops")]
 
 mod algebra;
+mod attention;
 mod calendar;
+mod delta_net;
 mod dice;
 mod draw;
 mod gru;
 mod linear;
 mod lstm;
+mod memories;
 mod neural;
+mod oscillators;
 mod permutation;
 mod reader;
 mod reservoir;
+mod rwkv;
+mod selective;
 mod smoothing;
+mod state_space;
 mod states;
+mod xlstm;
 
 use std::collections::BTreeMap;
 
 use dice::Dice;
-use ncde_runtime::layer::Role;
+use ncde_runtime::layer::{Init, Role};
 use ncde_runtime::random::Stream;
 use ncde_runtime::{Forecasts, LayerSpec, Model, ModelSpec, NamedWeight, Prediction, Weights};
 use reader::Observation;
 use serde_json::Value;
 
-const MODELS: u64 = 900;
+const MODELS: u64 = 1000;
 
 /// Names that change no prediction, and are not drawn.
 const WITHOUT_EFFECT: [&str; 1] = ["kind maximally-expressive"];
+
+/// Whether first values are not drawn at random.
+fn is_constant(init: &Init) -> bool {
+    match init {
+        Init::Constant(_) => true,
+        Init::Pieces(pieces) => pieces.iter().all(|(_, init)| is_constant(init)),
+        _ => false,
+    }
+}
 
 /// The weights of a model, as they are drawn; those that would be fitted or begin as constants are moved, or errors in them would not show.
 fn weights(spec: &ModelSpec, seed: u64, dice: &mut Dice) -> Vec<NamedWeight> {
@@ -38,8 +55,14 @@ fn weights(spec: &ModelSpec, seed: u64, dice: &mut Dice) -> Vec<NamedWeight> {
     let all = spec.all_weights().unwrap().into_iter().enumerate();
     let draw = |(i, weight): (usize, ncde_runtime::layer::Weight)| {
         let mut values = weight.draw(&stream.child(i as u64));
-        if matches!(weight.role, Role::Fitted | Role::Undecayed) {
-            values.iter_mut().for_each(|x| *x += 0.3 * dice.normal() as f32);
+        if matches!(weight.role, Role::Fitted | Role::Undecayed) || is_constant(&weight.init) {
+            // Far enough for the bounds of oscillators.
+            let deviation = if weight.name.ends_with(".stiffness") { 3.0 } else { 0.3 };
+            values.iter_mut().for_each(|x| *x += (deviation * dice.normal()) as f32);
+        }
+        if weight.name.ends_with(".query") {
+            // Far enough that reads of an `mlstm` are divided by keys that were met.
+            values.iter_mut().for_each(|x| *x *= 8.0);
         }
         if weight.name.ends_with(".mask") {
             // The entries of a mask may come in any order.

@@ -5,12 +5,19 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::algebra::{self, Element, Matrix};
+use super::attention::attention;
+use super::delta_net::delta_net;
 use super::gru::gru;
 use super::linear::linear_cde;
 use super::lstm::lstm;
 use super::neural::{self, Field};
+use super::oscillators::oscillators;
 use super::permutation::permutation_diagonal;
 use super::reservoir::{memory, reservoir};
+use super::rwkv::rwkv;
+use super::selective::selective;
+use super::state_space::state_space;
+use super::xlstm::{mlstm, slstm};
 
 /// Weights by name.
 pub(crate) type Weights = HashMap<String, Vec<f64>>;
@@ -181,6 +188,14 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
         "memory" => rows.with(memory(spec, rows)),
         "lstm" => rows.with(lstm(spec, own, rows)),
         "gru" => rows.with(gru(spec, own, rows)),
+        "state-space" => rows.with(state_space(spec, own, rows)),
+        "oscillators" => rows.with(oscillators(spec, own, rows)),
+        "selective" => rows.with(selective(spec, own, rows)),
+        "delta-net" => rows.with(delta_net(spec, own, rows)),
+        "slstm" => rows.with(slstm(spec, own, rows)),
+        "mlstm" => rows.with(mlstm(spec, own, rows)),
+        "rwkv" => rows.with(rwkv(spec, own, rows)),
+        "attention" => rows.with(attention(spec, own, rows)),
         "random-features" => rows.each(|x| {
             let random = affine(x, own.get("weight"), own.get("bias")).into_iter().map(f64::tanh);
             x.iter().copied().chain(random).collect()
@@ -219,14 +234,15 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
             rows.with(rows.values.iter().zip(&f.values).map(sum).collect())
         }
         "parallel" => {
-            let lists = spec["layers"].as_array().unwrap();
-            let place = |l: usize| match lists.len() {
-                1 => format!("{}.layers", own.place),
-                _ => format!("{}.layers.{l}", own.place),
-            };
-            let each: Vec<Rows> = lists.iter().enumerate().map(|(l, list)| chain(list, &place(l), own.weights, rows)).collect();
-            let row = |t: usize| each.iter().flat_map(|own| own.values[t].iter().copied()).collect();
-            each[0].with((0..each[0].values.len()).map(row).collect())
+            let all = lists(spec, own, rows);
+            let row = |t: usize| all.iter().flat_map(|list| list.values[t].iter().copied()).collect();
+            all[0].with((0..all[0].values.len()).map(row).collect())
+        }
+        "product" => {
+            let all = lists(spec, own, rows);
+            let row =
+                |t: usize| (0..all[0].values[t].len()).map(|i| all.iter().map(|list| list.values[t][i]).product()).collect();
+            rows.with((0..rows.values.len()).map(row).collect())
         }
         "beside" => {
             let (f, coordinates) = (inside(), rows.windows.as_ref().unwrap().0);
@@ -262,6 +278,16 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
         }
         other => panic!("no layer {other}"),
     }
+}
+
+/// What each of several lists of layers hands on for the same rows.
+fn lists(spec: &Value, own: &Own<'_>, rows: &Rows) -> Vec<Rows> {
+    let lists = spec["layers"].as_array().unwrap();
+    let place = |l: usize| match lists.len() {
+        1 => format!("{}.layers", own.place),
+        _ => format!("{}.layers.{l}", own.place),
+    };
+    lists.iter().enumerate().map(|(l, list)| chain(list, &place(l), own.weights, rows)).collect()
 }
 
 /// `W^T x + b`, `W` of shape `[inputs, outputs]`.

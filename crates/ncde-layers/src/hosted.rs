@@ -1,0 +1,179 @@
+//! Operations whose kernel takes slices on the host: one definition for all backends.
+//!
+//! A [`HostedKernel`] says what it makes of slices, and its reverse pass. Backends differ in how tensors become slices: those of the CPU are slices, those of a GPU go to the
+//! host and back, which [`gpu::without_kernel`](crate::gpu::without_kernel) tells.
+
+use std::fmt::Debug;
+
+use burn_autodiff::Autodiff;
+use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn_flex::{Flex, FlexTensor};
+use burn_tensor::backend::Backend;
+use burn_tensor::ops::FloatTensor;
+use burn_tensor::{Element, Tensor};
+use bytemuck::Pod;
+use ncde_kernels::Float;
+
+pub use crate::operation::Error;
+use crate::operation::{Gradients, differentiable, dispatch, primitive, public, slice, tensor};
+
+/// What comes out of a kernel: numbers, their shape, and what the reverse pass needs beside the inputs.
+pub type Made<T> = (Vec<T>, Vec<usize>, Vec<T>);
+
+/// A kernel on `N` arrays.
+pub trait HostedKernel<const N: usize>: Debug + Clone + Send + Sync + 'static {
+    /// What users call it.
+    const NAME: &'static str;
+    /// What messages call its arrays.
+    const INPUTS: [&'static str; N];
+
+    /// The output.
+    ///
+    /// # Errors
+    /// If the kernel refuses its input.
+    fn forward<T: Float>(&self, inputs: [&[T]; N]) -> Result<Made<T>, ncde_kernels::Error>;
+
+    /// The gradient in each array, from what [`forward`](Self::forward) stored and the gradient in the output.
+    ///
+    /// # Errors
+    /// If a gradient overflows.
+    fn backward<T: Float>(&self, inputs: [&[T]; N], stored: &[T], gradient: &[T]) -> Result<[Vec<T>; N], ncde_kernels::Error>;
+}
+
+/// A backend that kernels on slices can be run on.
+#[expect(unused_variables, reason = "a backend whose reverse passes are not differentiable has none: it refuses")]
+pub trait HostedOps: Backend {
+    /// The output, and what the reverse pass needs.
+    ///
+    /// # Errors
+    /// If the kernel refuses its input, or the type has no kernel.
+    fn hosted<K: HostedKernel<N>, const N: usize>(
+        kernel: K,
+        inputs: [FloatTensor<Self>; N],
+    ) -> Result<(FloatTensor<Self>, Option<FloatTensor<Self>>), Error>;
+
+    /// The gradients in all inputs.
+    ///
+    /// # Errors
+    /// Also on a backend that differentiates: the reverse pass is not itself differentiable.
+    fn hosted_backward<K: HostedKernel<N>, const N: usize>(
+        kernel: K,
+        inputs: [FloatTensor<Self>; N],
+        stored: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+    ) -> Result<Gradients<Self, N>, Error> {
+        Err(Error::SecondOrder)
+    }
+}
+
+/// What a kernel makes of tensors given as rows of numbers.
+///
+/// # Errors
+/// If the kernel refuses its input, types differ, or there is no kernel for the type.
+pub fn hosted<B: HostedOps, K: HostedKernel<N>, const N: usize, const D: usize>(
+    kernel: K,
+    inputs: [Tensor<B, 1>; N],
+) -> Result<Tensor<B, D>, Error> {
+    B::hosted(kernel, inputs.map(primitive)).map(|(output, _)| public(output))
+}
+
+impl HostedOps for Flex {
+    fn hosted<K: HostedKernel<N>, const N: usize>(
+        kernel: K,
+        inputs: [FlexTensor; N],
+    ) -> Result<(FlexTensor, Option<FlexTensor>), Error> {
+        let inputs = inputs.map(|x| x.to_contiguous());
+        dispatch!(inputs[0], forward::<_, K, N>(&kernel, &inputs))
+    }
+
+    fn hosted_backward<K: HostedKernel<N>, const N: usize>(
+        kernel: K,
+        inputs: [FlexTensor; N],
+        stored: FlexTensor,
+        gradient: FlexTensor,
+    ) -> Result<Gradients<Self, N>, Error> {
+        let inputs = inputs.map(|x| x.to_contiguous());
+        dispatch!(inputs[0], backward::<_, K, N>(&kernel, &inputs, &stored, &gradient.to_contiguous()))
+    }
+}
+
+fn forward<T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(
+    kernel: &K,
+    inputs: &[FlexTensor; N],
+) -> Result<(FlexTensor, Option<FlexTensor>), Error> {
+    let (output, shape, stored) = kernel.forward::<T>(slices::<T, K, N>(inputs)?)?;
+    let count = stored.len();
+    Ok((tensor(output, shape), Some(tensor(stored, [count]))))
+}
+
+fn backward<T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(
+    kernel: &K,
+    inputs: &[FlexTensor; N],
+    stored: &FlexTensor,
+    gradient: &FlexTensor,
+) -> Result<Gradients<Flex, N>, Error> {
+    let (stored, gradient) = (slice("what is stored", stored)?, slice("the gradient", gradient)?);
+    let gradients = kernel.backward::<T>(slices::<T, K, N>(inputs)?, stored, gradient)?;
+    Ok(gradients.map(|of| {
+        let count = of.len();
+        Some(tensor(of, [count]))
+    }))
+}
+
+fn slices<'a, T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(
+    inputs: &'a [FlexTensor; N],
+) -> Result<[&'a [T]; N], Error> {
+    let mut all: [&[T]; N] = [&[]; N];
+    for ((all, input), name) in all.iter_mut().zip(inputs).zip(K::INPUTS) {
+        *all = slice(name, input)?;
+    }
+    Ok(all)
+}
+
+impl<B: HostedOps, C: CheckpointStrategy> HostedOps for Autodiff<B, C> {
+    fn hosted<K: HostedKernel<N>, const N: usize>(
+        kernel: K,
+        inputs: [FloatTensor<Self>; N],
+    ) -> Result<(FloatTensor<Self>, Option<FloatTensor<Self>>), Error> {
+        let output = differentiable::<_, C, _, N>(inputs, |inputs, _| {
+            let (output, stored) = B::hosted(kernel.clone(), inputs.clone())?;
+            Ok((output, move |gradient, _| match stored {
+                Some(stored) => B::hosted_backward(kernel, inputs, stored, gradient),
+                None => Err(Error::SecondOrder),
+            }))
+        })?;
+        Ok((output, None))
+    }
+}
+
+#[cfg(feature = "gpu")]
+mod on_gpu {
+    use burn_cubecl::tensor::CubeTensor;
+    use burn_cubecl::{BoolElement, CubeRuntime, IntElement};
+
+    use super::{Error, Flex, Gradients, HostedKernel, HostedOps};
+    use crate::gpu::{OnGpu, from_host, gradients_from_host, on_host};
+
+    impl<R: CubeRuntime, I: IntElement, B: BoolElement> HostedOps for OnGpu<R, I, B> {
+        fn hosted<K: HostedKernel<N>, const N: usize>(
+            kernel: K,
+            inputs: [CubeTensor<R>; N],
+        ) -> Result<(CubeTensor<R>, Option<CubeTensor<R>>), Error> {
+            let device = inputs[0].device.clone();
+            let (output, stored) = Flex::hosted(kernel, inputs.map(on_host))?;
+            let on_device = |tensor| from_host(K::NAME, &device, Ok(tensor));
+            Ok((on_device(output)?, stored.map(on_device).transpose()?))
+        }
+
+        fn hosted_backward<K: HostedKernel<N>, const N: usize>(
+            kernel: K,
+            inputs: [CubeTensor<R>; N],
+            stored: CubeTensor<R>,
+            gradient: CubeTensor<R>,
+        ) -> Result<Gradients<Self, N>, Error> {
+            let device = inputs[0].device.clone();
+            let gradients = Flex::hosted_backward(kernel, inputs.map(on_host), on_host(stored), on_host(gradient));
+            gradients_from_host(&device, gradients)
+        }
+    }
+}

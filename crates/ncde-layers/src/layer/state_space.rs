@@ -1,0 +1,154 @@
+//! A diagonal state-space model; see [`ncde_runtime::layer::StateSpace`].
+//!
+//! Where every row is one step, `g` goes into `B` ahead. Cost: `O(rows x S n)`, memory `O(batch x rows x S)`; with `each` a factor `n` more states.
+
+use burn_tensor::Tensor;
+use ncde_runtime::layer::{Discretisation, StateSpace};
+
+use super::rows::clear_padding;
+use super::spread::{Parts, for_all, gained, times};
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
+use crate::scan::{Arguments, Numbers, recurrence};
+
+#[derive(Debug)]
+pub(super) struct StateSpaceBatch {
+    pub(super) spec: StateSpace,
+}
+
+/// Terms of the series of `(exp(z) - 1) / z`: what is left out is below single precision for `z` up to 1.
+const TERMS: usize = 11;
+
+/// Complex numbers of which one array holds the real parts, another the imaginary ones.
+#[derive(Debug, Clone)]
+struct Complex<B: LayerBackend>(Tensor<B, 3>, Tensor<B, 3>);
+
+impl<B: LayerBackend> Complex<B> {
+    /// From real parts, then imaginary ones, along the last axis.
+    fn split(both: Tensor<B, 3>) -> Self {
+        let half = both.dims()[2] / 2;
+        Self(both.clone().narrow(2, 0, half), both.narrow(2, half, half))
+    }
+
+    fn joined(self) -> Tensor<B, 3> {
+        Tensor::cat(vec![self.0, self.1], 2)
+    }
+
+    fn times(self, other: Self) -> Self {
+        let re = self.0.clone() * other.0.clone() - self.1.clone() * other.1.clone();
+        Self(re, self.0 * other.1 + self.1 * other.0)
+    }
+
+    /// Rows times one row, `[1, 1, S]`.
+    fn times_row(self, row: Self) -> Result<Self, Error> {
+        let [_, count, _] = self.0.dims();
+        let [re, im] = [row.0, row.1].map(|part| for_all(part.flatten(0, 2), [1, count]));
+        Ok(self.times(Self(re?, im?)))
+    }
+
+    fn over(self, other: Self) -> Self {
+        let square = other.0.clone().square() + other.1.clone().square();
+        self.times(Self(other.0 / square.clone(), other.1.neg() / square))
+    }
+
+    /// `(exp(z) - 1) / z`; of small `z` by its series, as the difference of two numbers near 1 has few digits.
+    fn mean_of_exponentials(self) -> Self {
+        let is_large = (self.0.clone().square() + self.1.clone().square()).greater_elem(1.0);
+        let small = Self(self.0.clone().mask_fill(is_large.clone(), 0.0), self.1.clone().mask_fill(is_large.clone(), 0.0));
+        let (one, none) = (self.0.ones_like(), self.0.zeros_like());
+        let series = (2..=TERMS).rev().fold(Self(one.clone(), none), |sum, n| {
+            let next = sum.times(small.clone());
+            Self(next.0 / n as f64 + 1.0, next.1 / n as f64)
+        });
+        let below = Self(self.0.clone().mask_where(is_large.clone().bool_not(), one), self.1.clone());
+        let exp = self.exp();
+        let direct = Self(exp.0 - 1.0, exp.1).over(below);
+        Self(series.0.mask_where(is_large.clone(), direct.0), series.1.mask_where(is_large, direct.1))
+    }
+
+    fn exp(self) -> Self {
+        let radius = self.0.exp();
+        Self(radius.clone() * self.1.clone().cos(), radius * self.1.sin())
+    }
+}
+
+impl StateSpaceBatch {
+    /// `a` and `g` after the times `dt`, `[batch, rows, 1]` or one for all, to `[.., .., S]`.
+    fn step<B: LayerBackend>(&self, weights: &LayerWeights<'_, B>, dt: Option<Tensor<B, 3>>) -> Result<[Complex<B>; 2], Error> {
+        let dt = match dt {
+            Some(dt) => {
+                let [count] = weights.weight::<1>("decay")?.dims();
+                Some(Parts::new(1, count, &dt).spread(dt)?)
+            }
+            None => None,
+        };
+        let number = |name: &str| match &dt {
+            Some(dt) => for_all(weights.weight(name)?, [dt.dims()[0], dt.dims()[1]]),
+            None => Ok(weights.weight::<1>(name)?.unsqueeze::<3>()),
+        };
+        let spent = |rate: Tensor<B, 3>| match &dt {
+            Some(dt) => dt.clone() * rate,
+            None => rate,
+        };
+        let (decay, turn) = (number("decay")?.exp().neg(), number("turn")?);
+        if self.spec.discretisation == Discretisation::Powers {
+            let gain = number("gain")?.exp();
+            let none = gain.zeros_like();
+            return Ok([Complex(spent(decay), spent(turn.exp())).exp(), Complex(gain, none)]);
+        }
+        let step = spent(number("step")?.exp());
+        let z = Complex(step.clone() * decay.clone(), step.clone() * turn.clone());
+        if self.spec.discretisation == Discretisation::ZeroOrderHold {
+            let g = z.clone().mean_of_exponentials();
+            return Ok([z.exp(), Complex(g.0 * step.clone(), g.1 * step)]);
+        }
+        let half = Complex(z.0 * 0.5, z.1 * 0.5);
+        let below = Complex(half.0.clone().neg() + 1.0, half.1.clone().neg());
+        let none = step.zeros_like();
+        Ok([Complex(half.0 + 1.0, half.1).over(below.clone()), Complex(step, none).over(below)])
+    }
+}
+
+impl<B: LayerBackend> Batch<B> for StateSpaceBatch {
+    fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
+        let (trunk, each) = (rows.places.trunk, self.spec.each);
+        let x = clear_padding(rows.values.clone(), &rows.places.lengths, trunk);
+        let [batch, count, width] = x.dims();
+        let dt = self.spec.gap.map(|gap| rows.constant(rows.places.steps(gap), [batch, count, 1]));
+        let [a, g] = self.step(weights, dt)?;
+        let input = if each { weights.weight::<1>("input")?.unsqueeze() } else { weights.weight::<2>("input")?.unsqueeze() };
+        // What drives all states of a number is that number.
+        let parts = each.then(|| Parts::new(width, self.spec.states, &x));
+        let by_rows = |input: Complex<B>| -> Result<Tensor<B, 3>, Error> {
+            let Some(parts) = &parts else { return times(x.clone(), input.joined().squeeze_dim(0)) };
+            let spread = parts.spread(x.clone())?;
+            let driven = [gained(spread.clone(), input.0.flatten(0, 2))?, gained(spread, input.1.flatten(0, 2))?];
+            Ok(Tensor::cat(driven.to_vec(), 2))
+        };
+        let b = match self.spec.gap {
+            None => by_rows(Complex::split(input).times_row(g)?)?,
+            Some(_) => Complex::split(by_rows(Complex::split(input))?).times(g).joined(),
+        };
+        let [_, _, row] = b.dims();
+        let a = match self.spec.gap {
+            None => for_all(a.joined().reshape([row]), [batch, count])?,
+            Some(_) => a.joined(),
+        };
+        let zeros = Tensor::zeros([batch, row], (&b.device(), b.dtype()));
+        let of_trunk = |x: &Tensor<B, 3>| if count == trunk { x.clone() } else { x.clone().narrow(1, 0, trunk) };
+        let mut states = recurrence(Numbers::Complex, Arguments { a: of_trunk(&a), b: of_trunk(&b), initial: zeros })?;
+        // A branch follows the state of its parent.
+        if let Some((_, before)) = rows.branches(&states) {
+            let of_branches = |x: Tensor<B, 3>| x.narrow(1, trunk, count - trunk);
+            let moved = Complex::split(of_branches(a)).times(Complex::split(before)).joined();
+            states = Tensor::cat(vec![states, moved + of_branches(b)], 1);
+        }
+        let seen = match &parts {
+            Some(parts) => {
+                let seen = gained(states, weights.weight("output")?)?;
+                parts.sums_of_both(seen)?
+            }
+            None => times(states, weights.weight("output")?)?,
+        };
+        Ok(rows.with(seen + gained(x, weights.weight("skip")?)?))
+    }
+}
