@@ -31,7 +31,7 @@ impl<'a, B: TrainBackend> Cases<'a, B> {
         let tracked = resident.as_ref().map(Resident::tracked);
         Self {
             run,
-            batches: Batches::new(run.settings.plan.seed, batch, cases),
+            batches: Batches::new(run.settings.plan.seed, batch, run.settings.short_first, cases),
             resident,
             tracked,
             members: run.spec.members() as f64,

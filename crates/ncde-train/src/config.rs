@@ -170,6 +170,8 @@ table! {
         positive: String,
         /// What a missed case of that class costs with `threshold=cost`, in false alarms; by default as many as there are cases of other classes for one of it.
         miss_cost: f64,
+        /// Steps until all cases take part, the shortest first; half of all steps by default for tokens of different lengths with a label each, else 0.
+        short_first: usize,
         /// The largest norm of a gradient; 0 for no limit.
         clip: f64,
         /// Steps between two evaluations of the validation part.

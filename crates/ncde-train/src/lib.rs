@@ -91,7 +91,7 @@ pub use loss::{Loss, LossName};
 pub use names::{BlockActivation, BlockDrive, ClassWeights, FirstRow, MemoryName, MissingName, Scale, SplitBy, StabilityName};
 pub use ncde_data::TaskName;
 pub use optimizer::{Optimizer, OptimizerName};
-pub use preset::{permutations, presets, stacked, stacked_on};
+pub use preset::{permutations, presets, sequence_blocks, stacked, stacked_on};
 pub use run::{Run, TrainRequest};
 pub use schedule::{Schedule, Shape};
 pub use score::score;

@@ -1,6 +1,6 @@
 //! What a run does: every default, decided from the data.
 
-use ncde_data::{Dataset, Targets, TaskName};
+use ncde_data::{Case, Dataset, Targets, TaskName};
 use ncde_report::metrics::higher_is_better;
 use ncde_runtime::random::Stream;
 use ncde_runtime::{At, Forecast, Known, Scaling, Smoothing, Task};
@@ -43,10 +43,11 @@ const FORECAST_ROWS: usize = 20;
 /// | `prepare.scale`, `prepare.time` | min-max, yes; standard, no for a `reservoir` |
 /// | `prepare.missing` | counts if a value is missing and the split is not by time, else forward |
 /// | `model` | see `preset` |
-/// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 1500, 32, 0.003, cosine after 100 steps of warm-up |
+/// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 1500 (3000 where short words come first), 32, 0.003, cosine after 100 steps of warm-up |
 /// | `train.weight_decay`, `train.clip` | 1 (`adamw`), 1 |
 /// | `train.loss`, `train.metric` | cross-entropy and loss; squared and mse |
-/// | `train.evaluate_every`, `train.patience` | a thirtieth and a half of the steps |
+/// | `train.short_first` | half of the steps for tokens with a label each whose lengths differ by a factor of 2, else 0 |
+/// | `train.evaluate_every`, `train.patience` | a thirtieth of the steps; a half, and `short_first` |
 #[expect(missing_docs, reason = "the names say what the fields are")]
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -70,6 +71,8 @@ pub struct Settings {
     pub plan: Plan,
     /// Series a step.
     pub batch: usize,
+    /// Steps until all cases take part, the shortest first.
+    pub short_first: usize,
     pub loss: LossName,
     pub class_weights: ClassWeights,
     pub(crate) threshold: Option<Wanted>,
@@ -215,8 +218,12 @@ impl Settings {
         }
 
         let t = &mut config.train;
-        let steps = at_least("train.steps", *t.steps.get_or_insert(1500), 1)?;
+        let lengths = || data.cases.iter().map(Case::len);
+        let differ = lengths().min().unwrap_or(0) * 2 <= lengths().max().unwrap_or(0);
+        let short_words = tokens && differ && task.at() == At::End;
+        let steps = at_least("train.steps", *t.steps.get_or_insert(if short_words { 3000 } else { 1500 }), 1)?;
         let batch = at_least("train.batch", *t.batch.get_or_insert(32), 1)?;
+        let short_first = *t.short_first.get_or_insert(if short_words { steps / 2 } else { 0 });
         let rate = positive("train.rate", *t.rate.get_or_insert(0.003))?;
         let shape = *t.schedule.get_or_insert(Shape::Cosine);
         let warmup = *t.warmup.get_or_insert(if shape == Shape::Constant { 0 } else { 100.min(steps / 10) });
@@ -244,7 +251,7 @@ impl Settings {
             }
         }
         let evaluate_every = at_least("train.evaluate_every", *t.evaluate_every.get_or_insert((steps / 30).max(1)), 1)?;
-        let patience = *t.patience.get_or_insert(steps.div_ceil(2));
+        let patience = *t.patience.get_or_insert(steps.div_ceil(2) + short_first);
         let classes = matches!(task, Task::Classification { .. });
         let class_weights = *t.class_weights.get_or_insert(ClassWeights::None);
         if class_weights != ClassWeights::None && !classes {
@@ -314,6 +321,7 @@ impl Settings {
             missing,
             plan,
             batch,
+            short_first,
             loss,
             class_weights,
             threshold,

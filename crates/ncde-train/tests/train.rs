@@ -1,7 +1,7 @@
 //! Training: what the saved model says is what was trained; bad data and bad settings are told.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
-use ncde_data::{Dataset, Targets};
+use ncde_data::{Case, Clock, Dataset, Targets};
 use ncde_report::record::StopReason;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::Form;
@@ -67,6 +67,65 @@ fn the_saved_model_says_what_the_trained_one_said() {
         let saved = validation.get("loss").unwrap();
         assert_eq!(best.metric, "loss");
         assert!((best.value - saved).abs() < 2e-4 * (1.0 + saved), "{settings:?}: {} {saved}", best.value);
+    }
+}
+
+/// The models that the thesis compares with, on irregular series and on words: what the saved one says is what the trained one said, for each by its name.
+#[test]
+fn every_model_by_name_trains_on_numbers_and_on_words() {
+    let names: Vec<&str> = ncde_train::presets().map(|(name, _)| name).collect();
+    let others = ["reservoir", "slice", "stack", "ncde", "nrde", "log-ncde", "signature"];
+    let compared: Vec<&str> = names.into_iter().filter(|name| !others.contains(name)).collect();
+    assert!(compared.len() >= 21, "{compared:?}");
+    for name in compared {
+        for data in [small(), words()] {
+            let of_words = data.vocabulary.is_some();
+            let own = config(&[&format!("name={name}"), "blocks=1"]);
+            let folder = tempfile::tempdir().unwrap();
+            let run = Run::new(&own, data, None).unwrap();
+            let record = run.train(&TrainRequest::new(folder.path()), &mut ignore).unwrap().record;
+            let (best, saved) = (record.best.unwrap().value, record.validation.unwrap().get("loss").unwrap());
+            assert!((best - saved).abs() < 2e-4 * (1.0 + saved), "{name}, words {of_words}: {best} {saved}");
+        }
+    }
+}
+
+/// A key that a model does not have is refused by name.
+#[test]
+fn keys_of_other_models_are_refused() {
+    for (name, key) in [
+        ("lstm", "heads=2"),
+        ("lru", "heads=2"),
+        ("transformer", "states=3"),
+        ("deltanet", "products=2"),
+        ("d-linoss", "real_gaps=true"),
+    ] {
+        let error = Run::new(&config(&[&format!("name={name}"), key]), small(), None).unwrap_err().to_string();
+        assert!(error.contains(key.split('=').next().unwrap()) && error.contains(name), "{error}");
+    }
+}
+
+/// Words of two letters and different lengths, by whether the second letter is there an odd number of times.
+fn words() -> Dataset {
+    let word = |i: usize| -> Vec<f64> { (0..3 + i % 6).map(|t| f64::from(u8::from((i * 7 + t * t * 3) % 5 < 2))).collect() };
+    let case = |i: usize| Case {
+        id: format!("{i:03}"),
+        times: (0..word(i).len()).map(|t| t as f64).collect(),
+        values: word(i),
+        statics: Vec::new(),
+    };
+    Dataset {
+        name: "words".into(),
+        channels: vec!["letter".into()],
+        statics: Vec::new(),
+        times: Clock::Index,
+        cases: (0..60).map(case).collect(),
+        targets: Targets::Classes {
+            names: vec!["even".into(), "odd".into()],
+            of: (0..60).map(|i| word(i).iter().sum::<f64>() as usize % 2).collect(),
+        },
+        vocabulary: Some(vec!["a".into(), "b".into()]),
+        groups: None,
     }
 }
 

@@ -13,7 +13,7 @@ Examples:
   ncde train --data Vowels_TRAIN.ts --test Vowels_TEST.ts --out runs/vowels
       a block-diagonal SLiCE with every default decided from the data
   ncde train --model log-ncde --data Vowels_TRAIN.ts --set solver_steps=4
-      a Log-NCDE; `ncde`, `nrde`, `stack` and `signature` are the others
+      a Log-NCDE; `--help` lists the others, from `ncde` to `mamba` and `deltanet`
   ncde train --data words.csv --set tokens=word --model stack --set blocks=1
       blocks of SLiCEs on a column of tokens
   ncde train --data stays.csv --labels deaths.csv --set metric=auroc --set hidden=32

@@ -7,12 +7,14 @@
 //! | `stack` | `SLiCE` blocks on tokens or values, a readout | `stack` |
 //! | `ncde`, `nrde`, `log-ncde` | windows, a neural CDE, a head | `neural` |
 //! | `signature` | signature features, standardised, a linear readout | `signature` |
+//! | `lru` to `gated-delta-product` | the models that the thesis compares with, as blocks | `sequence` |
 //!
 //! A preset is a table of keys, every one optional, and a function that fills those that are not set. A new one is a file and a line in `PRESETS`.
 
 mod head;
 mod neural;
 mod reservoir;
+mod sequence;
 mod signature;
 mod slice;
 mod stack;
@@ -27,6 +29,7 @@ use super::Error;
 use super::config::{Keys, ModelConfig, TrainConfig};
 use super::settings::{at_least, refuse};
 use head::MAX_SEEN_COORDINATES;
+pub use sequence::sequence_blocks;
 pub(super) use signature::usual_depth;
 pub use stack::{permutations, stacked, stacked_on};
 
@@ -286,6 +289,27 @@ const PRESETS: &[Entry] = &[
     Entry::of::<neural::NeuralKeys>("nrde", "a neural rough differential equation: a network onto the log-signature"),
     Entry::of::<neural::NeuralKeys>("log-ncde", "a neural CDE by the Log-ODE method: a network and its Lie brackets"),
     Entry::of::<signature::SignatureKeys>("signature", "a linear model of signature features"),
+    Entry::of::<sequence::SequenceKeys>("lru", "linear recurrent units: diagonal complex states"),
+    Entry::of::<sequence::SequenceKeys>("s4d", "diagonal state-space models of each number"),
+    Entry::of::<sequence::SequenceKeys>("s5", "a diagonal state-space model of all numbers"),
+    Entry::of::<sequence::SequenceKeys>("s6", "selective state-space models"),
+    Entry::of::<sequence::SequenceKeys>("mamba", "selective state-space models behind convolutions and gates"),
+    Entry::of::<sequence::SequenceKeys>("linoss-im", "oscillators that rows drive, by implicit steps"),
+    Entry::of::<sequence::SequenceKeys>("linoss-imex", "oscillators that rows drive, by explicit steps"),
+    Entry::of::<sequence::SequenceKeys>("d-linoss", "damped oscillators that rows drive"),
+    Entry::of::<sequence::SequenceKeys>("lstm", "long short-term memories"),
+    Entry::of::<sequence::SequenceKeys>("gru", "gated recurrent units"),
+    Entry::of::<sequence::SequenceKeys>("slstm", "LSTMs with exponential gates"),
+    Entry::of::<sequence::SequenceKeys>("mlstm", "LSTMs with matrix-valued states"),
+    Entry::of::<sequence::SequenceKeys>("xlstm", "mLSTM and sLSTM blocks by turns"),
+    Entry::of::<sequence::SequenceKeys>("transformer", "causal attention with positions in real time"),
+    Entry::of::<sequence::SequenceKeys>("rwkv7", "a memory that decays by keys and writes at rates of its own"),
+    Entry::of::<sequence::SequenceKeys>("linear-attention", "attention without soft-max, as sums under keys"),
+    Entry::of::<sequence::SequenceKeys>("deltanet", "a memory that overwrites what is stored under a key"),
+    Entry::of::<sequence::SequenceKeys>("deltanet-negative", "DeltaNet with eigenvalues from -1 to 1"),
+    Entry::of::<sequence::SequenceKeys>("gated-deltanet", "DeltaNet that forgets, with gates"),
+    Entry::of::<sequence::SequenceKeys>("delta-product", "DeltaNet with several factors a row, eigenvalues from -1 to 1"),
+    Entry::of::<sequence::SequenceKeys>("gated-delta-product", "the same that forgets"),
 ];
 
 /// The name of a model that is given as layers.

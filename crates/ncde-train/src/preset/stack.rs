@@ -57,6 +57,9 @@ table! {
         epsilon: f64,
         /// The range of the diagonals of `walsh-hadamard`: `tanh` (the default) or `none`.
         bound: Bound,
+        /// Whether each block has permutation-diagonal states beside those of another structure, and a linear layer of both; yes by default for words with a label each, which are
+        /// followed by some rule as often as they are summed up.
+        permutations: bool,
         /// How many matrices the choices of `permutation-diagonal` are mixed from; 8 by default.
         matrices: usize,
         /// The diagonal of `permutation-diagonal`: `real` (the default), `complex`, or `one`, choices alone.
@@ -106,8 +109,19 @@ impl Preset for StackKeys {
             }
         };
         let states = match self.structure {
+            Some(StructureName::PermutationDiagonal) if self.permutations == Some(true) => {
+                return refuse("model.permutations", "true, but all states are `permutation-diagonal`; leave it out");
+            }
             Some(StructureName::PermutationDiagonal) => self.permutation(hidden)?,
-            _ => self.linear(hidden, window, facts)?,
+            _ => {
+                let beside = *self.permutations.get_or_insert(tokens && !facts.steps());
+                let mut states = self.linear(hidden, window, facts, beside)?;
+                if beside {
+                    let lists = vec![states, permutations(&self.choices(hidden, Initial::Learned)?)];
+                    states = vec![Parallel { layers: lists }.into(), Linear { outputs: hidden }.into()];
+                }
+                states
+            }
         };
         let usual = if tokens { BlockActivation::Tanh } else { BlockActivation::Glu };
         let activation = *self.block_activation.get_or_insert(usual);
@@ -141,7 +155,7 @@ impl Preset for StackKeys {
 
 impl StackKeys {
     /// States that the path moves linearly.
-    fn linear(&mut self, hidden: usize, window: usize, facts: &Facts) -> Result<Vec<LayerSpec>, Error> {
+    fn linear(&mut self, hidden: usize, window: usize, facts: &Facts, beside: bool) -> Result<Vec<LayerSpec>, Error> {
         let drive = *self.drive.get_or_insert(BlockDrive::Tokens);
         let usual = if drive == BlockDrive::Tokens { 1.0 / 40.0 } else { 1.0 };
         let scale = positive("model.step", *self.step.get_or_insert(usual))?;
@@ -154,9 +168,9 @@ impl StackKeys {
         has_keys(
             self.structure.unwrap_or(StructureName::Block),
             &[
-                ("matrices", self.matrices.is_some(), false),
-                ("diagonal", self.diagonal.is_some(), false),
-                ("one_hot", self.one_hot.is_some(), false),
+                ("matrices", self.matrices.is_some(), beside),
+                ("diagonal", self.diagonal.is_some(), beside),
+                ("one_hot", self.one_hot.is_some(), beside),
             ],
         )?;
         // The constant of tokens counts rows.
@@ -224,13 +238,19 @@ impl StackKeys {
         ];
         has_keys(StructureName::PermutationDiagonal, &keys.map(|(key, set)| (key, set, false)))?;
         let first = *self.first.get_or_insert(FirstRow::Drives);
+        let initial = if first == FirstRow::Starts { Initial::First } else { Initial::Learned };
+        Ok(permutations(&self.choices(hidden, initial)?))
+    }
+
+    /// The recurrence of such states.
+    fn choices(&mut self, hidden: usize, initial: Initial) -> Result<PermutationDiagonal, Error> {
         let matrices = at_least("model.matrices", *self.matrices.get_or_insert(8), 1)?;
-        Ok(permutations(&PermutationDiagonal {
+        Ok(PermutationDiagonal {
             diagonal: *self.diagonal.get_or_insert(Diagonal::Real),
             one_hot: *self.one_hot.get_or_insert(OneHot::Columns),
-            initial: if first == FirstRow::Starts { Initial::First } else { Initial::Learned },
+            initial,
             ..PermutationDiagonal::new(hidden, matrices)
-        }))
+        })
     }
 
     /// Tokens are rows as they are.
