@@ -198,7 +198,7 @@ fn training_on_words_is_a_function_of_its_seed() {
     let source = A5::new(Lengths::One(3), 20, 1234, 5);
     let row = Row::new("block", 16, StructureSpec::Block { block: 4 });
     let slice = Slice { blocks: 1, scale: 0.2, init: 1.0, dropout: 0.1, flow: Flow::Euler };
-    let (layers, signal) = slice.layers(&row, &source);
+    let (layers, signal) = slice.layers(&row, &source).unwrap();
     let how = |seed| Fit {
         steps: 12,
         rates: Rates { peak: 1e-2, floor: 1e-5, warmup: 0.1 },
@@ -252,7 +252,7 @@ fn permutations_learn_parity() {
     let source = Formal { language: Language::Parity, batch: 64, seed: 0, train: [3, 20], held_out: [40, 256] };
     let row = Row::permutation("permutation-diagonal", PermutationDiagonal::new(32, 8), Around::Skips);
     let slice = Slice { blocks: 2, scale: 0.05, init: 0.3, dropout: 0.0, flow: Flow::Euler };
-    let (layers, signal) = slice.layers(&row, &source);
+    let (layers, signal) = slice.layers(&row, &source).unwrap();
     let rates = Rates { peak: 5e-3, floor: 1e-5, warmup: 0.05 };
     let how = Fit { steps: 1000, rates, decay: 0.01, clip: 1.0, penalty: 0.0, look: 100, held_out: 64, enough: 0.98, seed: 0 };
     let plan = how.plan();

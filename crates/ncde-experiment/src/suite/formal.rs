@@ -83,6 +83,25 @@ fn rows() -> Vec<Known> {
     ]
 }
 
+/// The models that the thesis compares with, two blocks each.
+fn baselines(budget: Budget) -> Vec<Known> {
+    let row = |name, known| (Row::baseline(name, budget.of(64, 128)), known);
+    vec![
+        row("lstm", [[100.0, 0.0], [100.0, 0.0], [99.9, 0.1], [100.0, 0.0]]),
+        row("slstm", [[32.5, 0.4], [100.0, 0.0], [27.7, 0.6], [100.0, 0.0]]),
+        row("xlstm", [[53.5, 5.6], [99.0, 1.9], [29.3, 1.6], [100.0, 0.0]]),
+        row("deltanet", [[49.8, 4.7], [100.0, 0.0], [42.2, 4.8], [57.8, 0.8]]),
+        row("deltanet-negative", [[46.7, 6.1], [100.0, 0.0], [66.4, 8.8], [97.7, 2.0]]),
+        row("gated-deltanet", [[53.8, 8.8], [100.0, 0.0], [42.8, 8.2], [56.5, 1.9]]),
+        row("gated-delta-product", [[46.3, 6.6], [100.0, 0.0], [78.4, 10.9], [98.0, 1.4]]),
+        row("rwkv7", [[37.8, 5.0], [88.1, 14.2], [39.5, 6.1], [51.1, 0.3]]),
+        row("mlstm", [[52.4, 10.5], [99.9, 0.1], [28.8, 3.1], [53.0, 2.1]]),
+        row("transformer", [[24.4, 0.5], [90.4, 10.4], [23.6, 0.7], [52.2, 0.4]]),
+        row("mamba", [[48.4, 2.2], [100.0, 0.0], [33.1, 6.6], [54.2, 2.1]]),
+        row("s4d", [[23.7, 1.1], [68.7, 4.7], [21.7, 0.4], [51.2, 1.0]]),
+    ]
+}
+
 /// The rows that `quick` trains beside a small one of its own: those with the fewest numbers.
 const QUICK: [&str; 3] = ["diagonal-128", "walsh-hadamard-128", "dplr-30-8"];
 
@@ -121,7 +140,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
     let mut published = Vec::new();
     let small = (budget == Budget::Quick).then_some((SMALL, None));
     let since = permutation(budget);
-    let known = rows().into_iter().map(|(row, known)| (row, Some(known)));
+    let known = rows().into_iter().chain(baselines(budget)).map(|(row, known)| (row, Some(known)));
     for (row, known) in small.into_iter().chain([(since, Some(PUBLISHED_SINCE))]).chain(known) {
         for (i, (task, language)) in Language::ALL.into_iter().enumerate() {
             if let Some([mean, deviation]) = known.map(|known| known[i]) {

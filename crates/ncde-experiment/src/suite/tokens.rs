@@ -72,6 +72,7 @@ impl Recipe {
         self.fit = serde_json::from_value(part("training"))?;
         match &mut self.row.structure {
             Matrices::Linear(structure) => *structure = serde_json::from_value(part("structure"))?,
+            Matrices::Baseline(_) => {}
             Matrices::Permutation { recurrence, block } => {
                 let mut own = part("structure");
                 let before = recurrence.hidden;
@@ -90,7 +91,7 @@ impl Recipe {
 
     /// Trains, and says so; none if it was stopped.
     fn train(&self, source: &dyn WordSource, settings: &str, control: &mut Control<'_>) -> Result<Option<Fitted>, Error> {
-        let (layers, signal) = self.slice.layers(&self.row, source);
+        let (layers, signal) = self.slice.layers(&self.row, source)?;
         let (steps, plan) = (self.fit.steps, self.fit.plan());
         let request = FitRequest {
             device: control.device,

@@ -18,7 +18,7 @@ use crate::table::{Mean, mean, names};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "uea",
-    summary: "six data sets of the UEA archive: every structure, NCDE, NRDE, Log-NCDE and a stack",
+    summary: "six data sets of the UEA archive: every structure, NCDE, NRDE, Log-NCDE, LRU, S5, S6, Mamba and a stack",
     needs: "--data DIR with NAME/NAME_TRAIN.ts and NAME/NAME_TEST.ts of some of the six, or NAME/NAME.npz with NAME/splits.json",
     settings: true,
     plan,
@@ -26,18 +26,10 @@ pub(super) const ENTRY: Entry = Entry {
 
 const SEEDS: [u64; 5] = [2345, 3456, 4567, 5678, 6789];
 
-/// The settings that the thesis's search selected for a data set.
+/// A data set.
 #[derive(Debug, Clone, Copy)]
-struct Selected {
+struct Set {
     name: &'static str,
-    rate: f64,
-    hidden: usize,
-    time: bool,
-    /// Hidden layers and width of the field of a Log-NCDE.
-    field: [usize; 2],
-    depth: usize,
-    window: usize,
-    penalty: f64,
     /// What log-signatures are multiplied with for linear models, in code and not in the text.
     log_scale: f64,
     /// Observations of a series, its channels without time, and classes.
@@ -47,20 +39,86 @@ struct Selected {
 }
 
 #[rustfmt::skip]
-const SETS: [Selected; 6] = [
-    Selected { name: "EigenWorms", rate: 1e-3, hidden: 128, time: true, field: [2, 32], depth: 2, window: 12, penalty: 1e-3, log_scale: 1.0, length: 17984, channels: 6, classes: 5 },
-    Selected { name: "EthanolConcentration", rate: 1e-4, hidden: 64, time: true, field: [3, 64], depth: 1, window: 1, penalty: 1e-6, log_scale: 1.0, length: 1751, channels: 3, classes: 4 },
-    Selected { name: "Heartbeat", rate: 1e-3, hidden: 16, time: true, field: [3, 128], depth: 2, window: 2, penalty: 1e-6, log_scale: 0.1, length: 405, channels: 61, classes: 2 },
-    Selected { name: "MotorImagery", rate: 1e-3, hidden: 16, time: false, field: [3, 64], depth: 2, window: 16, penalty: 1e-3, log_scale: 1.0, length: 3000, channels: 64, classes: 2 },
-    Selected { name: "SelfRegulationSCP1", rate: 1e-4, hidden: 64, time: false, field: [3, 128], depth: 2, window: 16, penalty: 0.0, log_scale: 1.0, length: 896, channels: 6, classes: 2 },
-    Selected { name: "SelfRegulationSCP2", rate: 1e-4, hidden: 128, time: false, field: [2, 32], depth: 2, window: 4, penalty: 1e-3, log_scale: 1.0, length: 1152, channels: 7, classes: 2 },
+const SETS: [Set; 6] = [
+    Set { name: "EigenWorms", log_scale: 1.0, length: 17984, channels: 6, classes: 5 },
+    Set { name: "EthanolConcentration", log_scale: 1.0, length: 1751, channels: 3, classes: 4 },
+    Set { name: "Heartbeat", log_scale: 0.1, length: 405, channels: 61, classes: 2 },
+    Set { name: "MotorImagery", log_scale: 1.0, length: 3000, channels: 64, classes: 2 },
+    Set { name: "SelfRegulationSCP1", log_scale: 1.0, length: 896, channels: 6, classes: 2 },
+    Set { name: "SelfRegulationSCP2", log_scale: 1.0, length: 1152, channels: 7, classes: 2 },
+];
+
+/// What the thesis's search selected for a neural CDE on a data set: rate, states, whether time is a channel, hidden layers and width of the field, depth and step of the Log-ODE, penalty.
+type Neural = (f64, usize, bool, [usize; 2], [usize; 2], f64);
+
+/// The same in the order of the sets. Linear models took over what was selected for the Log-NCDE.
+const LOG_NCDE: [Neural; 6] = [
+    (1e-3, 128, true, [2, 32], [2, 12], 1e-3),
+    (1e-4, 64, true, [3, 64], [1, 1], 1e-6),
+    (1e-3, 16, true, [3, 128], [2, 2], 1e-6),
+    (1e-3, 16, false, [3, 64], [2, 16], 1e-3),
+    (1e-4, 64, false, [3, 128], [2, 16], 0.0),
+    (1e-4, 128, false, [2, 32], [2, 4], 1e-3),
+];
+const NRDE: [Neural; 6] = [
+    (1e-3, 64, false, [3, 64], [2, 4], 0.0),
+    (1e-3, 64, true, [4, 128], [1, 1], 0.0),
+    (1e-3, 64, false, [3, 128], [2, 2], 0.0),
+    (1e-4, 128, false, [4, 128], [1, 1], 0.0),
+    (1e-3, 64, true, [4, 128], [1, 1], 0.0),
+    (1e-4, 128, true, [4, 128], [1, 1], 0.0),
+];
+const NCDE: [Neural; 6] = [
+    (1e-3, 128, true, [3, 128], [1, 1], 0.0),
+    (1e-3, 128, true, [4, 128], [1, 1], 0.0),
+    (1e-3, 128, true, [4, 128], [1, 1], 0.0),
+    (1e-3, 16, true, [4, 128], [1, 1], 0.0),
+    (1e-4, 128, false, [4, 128], [1, 1], 0.0),
+    (1e-3, 128, false, [4, 128], [1, 1], 0.0),
+];
+
+/// What it selected for a stacked model: rate, whether time is a channel, numbers between blocks, blocks, states; of Mamba also the rows of its convolution and the factor of its width.
+type Stacked = (f64, bool, usize, usize, usize, [usize; 2]);
+
+const LRU: [Stacked; 6] = [
+    (1e-3, false, 64, 4, 64, [0, 0]),
+    (1e-5, true, 64, 6, 16, [0, 0]),
+    (1e-4, true, 128, 2, 256, [0, 0]),
+    (1e-3, false, 16, 6, 256, [0, 0]),
+    (1e-3, false, 64, 2, 16, [0, 0]),
+    (1e-3, true, 64, 2, 16, [0, 0]),
+];
+/// Of its states one of each conjugate pair is held.
+const S5: [Stacked; 6] = [
+    (1e-4, true, 64, 2, 8, [0, 0]),
+    (1e-5, true, 128, 2, 8, [0, 0]),
+    (1e-3, false, 128, 4, 8, [0, 0]),
+    (1e-3, false, 16, 6, 32, [0, 0]),
+    (1e-3, false, 128, 6, 8, [0, 0]),
+    (1e-4, true, 16, 2, 32, [0, 0]),
+];
+const S6: [Stacked; 6] = [
+    (1e-3, false, 16, 4, 64, [0, 0]),
+    (1e-5, true, 16, 4, 16, [0, 0]),
+    (1e-3, true, 16, 4, 16, [0, 0]),
+    (1e-3, true, 16, 4, 256, [0, 0]),
+    (1e-4, false, 64, 2, 16, [0, 0]),
+    (1e-3, false, 16, 2, 256, [0, 0]),
+];
+const MAMBA: [Stacked; 6] = [
+    (1e-3, true, 16, 6, 64, [2, 1]),
+    (1e-3, true, 64, 4, 256, [4, 4]),
+    (1e-4, false, 64, 4, 256, [2, 4]),
+    (1e-5, false, 128, 2, 64, [3, 1]),
+    (1e-5, false, 128, 2, 16, [4, 1]),
+    (1e-4, true, 64, 6, 64, [2, 2]),
 ];
 
 /// Published means and deviations in percent, in the order of the sets.
 type Known = [[f64; 2]; 6];
 
 #[rustfmt::skip]
-const MODELS: [(&str, Option<Known>); 11] = [
+const MODELS: [(&str, Option<Known>); 15] = [
     ("block", Some([[86.1, 3.6], [28.6, 6.4], [77.4, 5.6], [53.0, 2.1], [84.9, 1.9], [54.0, 7.4]])),
     ("log-ncde", Some([[85.6, 5.1], [34.4, 6.4], [75.2, 4.7], [53.7, 5.3], [83.1, 2.9], [53.7, 4.1]])),
     ("diagonal-dense", Some([[85.6, 6.0], [27.3, 6.9], [73.9, 3.8], [54.7, 3.5], [84.7, 3.7], [51.6, 5.0]])),
@@ -71,36 +129,61 @@ const MODELS: [(&str, Option<Known>); 11] = [
     ("dense", Some([[88.3, 3.7], [25.8, 4.1], [74.2, 4.5], [49.8, 5.3], [81.9, 4.0], [49.8, 2.4]])),
     ("ncde", Some([[75.0, 4.0], [29.9, 6.6], [73.9, 2.6], [49.5, 2.9], [79.8, 5.7], [53.0, 2.9]])),
     ("nrde", Some([[83.9, 7.3], [25.3, 1.8], [72.9, 4.9], [47.0, 5.8], [80.9, 2.6], [53.7, 6.9]])),
+    ("lru", Some([[87.8, 2.9], [21.5, 2.2], [78.4, 6.7], [48.4, 5.1], [82.6, 3.5], [51.2, 3.6]])),
+    ("s5", Some([[81.1, 3.7], [24.1, 4.4], [77.7, 5.6], [47.7, 5.5], [89.9, 4.7], [50.5, 2.6]])),
+    ("s6", Some([[85.0, 16.1], [26.4, 6.5], [76.5, 8.3], [51.3, 4.8], [82.8, 2.8], [49.9, 9.5]])),
+    ("mamba", Some([[70.9, 15.9], [27.9, 4.6], [76.2, 3.9], [47.7, 4.5], [80.7, 1.4], [48.2, 4.0]])),
     ("stack", None),
 ];
 
 /// The models that `quick` trains.
 const QUICK: [&str; 3] = ["block", "diagonal", "log-ncde"];
 
-/// The settings of a model on a data set.
-fn settings(budget: Budget, model: &str, set: &Selected) -> String {
-    let &Selected { rate, hidden, time, field: [layers, width], depth, window, penalty, log_scale, length, .. } = set;
+/// The settings of a model on data set `i`.
+fn settings(budget: Budget, model: &str, i: usize) -> String {
+    let stacked = match model {
+        "lru" => Some(LRU[i]),
+        "s5" => Some(S5[i]),
+        "s6" => Some(S6[i]),
+        "mamba" => Some(MAMBA[i]),
+        _ => None,
+    };
+    let of_neural = match model {
+        "ncde" => NCDE[i],
+        "nrde" => NRDE[i],
+        _ => LOG_NCDE[i],
+    };
+    let (mut rate, hidden, mut time, [layers, width], [depth, window], mut penalty) = of_neural;
     let neural = ["ncde", "nrde", "log-ncde"].contains(&model);
     let plain = "norm = false\nskip = false\nhead_layers = 0\n";
-    let body = match model {
+    let body = match (model, stacked) {
+        (_, Some((own_rate, own_time, hidden, blocks, states, [convolution, expand]))) => {
+            (rate, time, penalty) = (own_rate, own_time, 0.0);
+            let dropout = if model == "s5" { 0.05 } else { 0.1 };
+            let of_mamba =
+                if model == "mamba" { format!("convolution = {convolution}\nexpand = {expand}\n") } else { String::new() };
+            format!(
+                "name = \"{model}\"\nhidden = {hidden}\nblocks = {blocks}\nstates = {states}\n{of_mamba}real_gaps = false\ndropout = {dropout}\nreadout = \"mean\"\n"
+            )
+        }
         // No published row: flows that never expand, as is the default. Free ones of first order overflow in the first steps on all of these.
-        "stack" => format!("name = \"stack\"\nmembers = 1\nhidden = {hidden}\nreadout = \"mean\"\n"),
-        "ncde" => format!(
+        ("stack", _) => format!("name = \"stack\"\nmembers = 1\nhidden = {hidden}\nreadout = \"mean\"\n"),
+        ("ncde", _) => format!(
             "name = \"ncde\"\nhidden = {hidden}\nfield_layers = {layers}\nfield_width = {width}\nreadout = \"last\"\n{plain}"
         ),
-        model if neural => {
+        (model, _) if neural => {
             // As many steps as published: a window is solved in its share of at least 500 steps.
-            let windows = length.div_ceil(window);
+            let windows = SETS[i].length.div_ceil(window);
             let steps = 500_usize.div_ceil(windows).max(1);
             format!(
                 "name = \"{model}\"\nhidden = {hidden}\nfield_layers = {layers}\nfield_width = {width}\ndepth = {depth}\nwindow = {window}\n\
                  solver_steps = {steps}\nreadout = \"last\"\n{plain}"
             )
         }
-        structure => {
+        (structure, _) => {
             // All brackets of diagonal matrices vanish, so published ones have depth 1.
             let depth = if structure == "diagonal" { 1 } else { depth };
-            let size = trained::structured(structure, hidden);
+            let (size, log_scale) = (trained::structured(structure, hidden), SETS[i].log_scale);
             format!(
                 "name = \"slice\"\nstructure = \"{structure}\"\n{size}init = 0.25\nlog_scale = {log_scale}\ntransition = \"euler\"\nhidden = {hidden}\n\
                  depth = {depth}\nwindow = {window}\ninput = false\nforget = false\nreadout = \"mean\"\n{plain}"
@@ -111,7 +194,8 @@ fn settings(budget: Budget, model: &str, set: &Selected) -> String {
     // Published: until more than ten looks in a row bring nothing.
     let [steps, every, patience] = budget.of([300, 100, 0], [100_000, every, 11 * every]);
     // Published rows of these are the runs of 2024, which drew other parts for the same seeds.
-    let (scale, split) = if neural { ("none", "thesis-jax-0.4") } else { ("min-max", "thesis-jax-0.5") };
+    let of_2024 = neural || stacked.is_some();
+    let (scale, split) = if of_2024 { ("none", "thesis-jax-0.4") } else { ("min-max", "thesis-jax-0.5") };
     format!(
         "[data]\nsplit = \"{split}\"\ndeduplicate = true\n[prepare]\nscale = \"{scale}\"\ntime = {time}\n[model]\n{body}[train]\nsteps = {steps}\n\
          batch = 32\nrate = {}\nschedule = \"constant\"\noptimizer = \"adam\"\nclip = 0.0\nevaluate_every = {every}\npatience = {patience}\npenalty = {penalty}\n\
@@ -135,8 +219,8 @@ pub struct Shape {
 
 /// The six data sets, with the settings of a model on each.
 pub fn uea_shapes(model: &str) -> Vec<Shape> {
-    let of = |set: &Selected| {
-        let (text, mut table, mut settings) = (settings(Budget::Paper, model, set), String::new(), Vec::new());
+    let of = |(i, set): (usize, &Set)| {
+        let (text, mut table, mut settings) = (settings(Budget::Paper, model, i), String::new(), Vec::new());
         for line in text.lines() {
             if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
                 name.clone_into(&mut table);
@@ -146,7 +230,7 @@ pub fn uea_shapes(model: &str) -> Vec<Shape> {
         }
         Shape { name: set.name, length: set.length, channels: set.channels, classes: set.classes, settings }
     };
-    SETS.iter().map(of).collect()
+    SETS.iter().enumerate().map(of).collect()
 }
 
 fn plan(request: &Request) -> Result<Plan, Error> {
@@ -154,7 +238,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
     let Some(directory) = &request.data else {
         return Err(missing("no directory of data sets was given"));
     };
-    let present: Vec<(usize, Selected, Files)> =
+    let present: Vec<(usize, Set, Files)> =
         SETS.iter().enumerate().filter_map(|(i, set)| Some((i, *set, Files::of(directory, set.name)?))).collect();
     if present.is_empty() {
         return Err(missing(&format!("`{}` holds none of the six data sets", directory.display())));
@@ -178,7 +262,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
                 continue;
             }
             for seed in request.seeds(&SEEDS) {
-                let mut config = trained::config(&settings(budget, model, set), &[])?;
+                let mut config = trained::config(&settings(budget, model, *i), &[])?;
                 let parts = files.parts(request.split.as_deref(), set.name)?;
                 let in_parts = parts.is_some();
                 if in_parts {
@@ -279,8 +363,10 @@ fn missing(problem: &str) -> Error {
 fn differences(budget: Budget, device: Device) -> Vec<String> {
     let place = if device == Device::Cpu { "processor" } else { "GPU" };
     let mut all = vec![
-        "Settings are those that the published search selected; its grid is not searched again.".to_owned(),
-        "Parts are those that the thesis's code draws for the seed: that of 2024 for NCDE, NRDE and Log-NCDE (original Threefry), that of 2025 for all others (partitionable Threefry), \
+        "Settings are those that the published search selected for each model; its grid is not searched again. LRU, S5, S6 and Mamba have layer norms where the published \
+         blocks have batch norms (LRU, S5), silu where they have gelu, and no dropout inside a block; S5 begins with the frequencies of S4D-Inv."
+            .to_owned(),
+        "Parts are those that the thesis's code draws for the seed: that of 2024 for NCDE, NRDE, Log-NCDE, LRU, S5, S6 and Mamba (original Threefry; the published S6 and Mamba drew theirs by PyTorch), that of 2025 for all others (partitionable Threefry), \
          as their published rows; others with `--split`. A data set in one .npz has \
          those of the splits.json beside it, and where some of its cases are missing it is trained on fewer."
             .into(),

@@ -12,10 +12,15 @@ use ncde_runtime::layer::{
     Drive, Dropout, Embedding, Initial, InputTerm, LayerNorm, Linear, LinearCde, Over, PermutationDiagonal, Pool, Rows, Scale,
     Signal, Stability, StructureSpec,
 };
-use ncde_train::{BlockActivation, permutations, stacked_on};
+use ncde_train::{BlockActivation, permutations, sequence_blocks, stacked_on};
 use serde::{Deserialize, Serialize};
 
 use super::words::WordSource;
+use crate::Error;
+use crate::plan::Request;
+
+/// How many tokens a transformer sees: all of the longest words.
+const MAX_CONTEXT: usize = 512;
 
 /// A row of a table: a structure and its size.
 #[expect(missing_docs, reason = "the names say what the fields are")]
@@ -32,6 +37,8 @@ pub struct Row {
 pub enum Matrices {
     /// Of a linear field.
     Linear(StructureSpec),
+    /// None: a model that the thesis compares with, by the name of its preset.
+    Baseline(&'static str),
     /// One-hot by columns or rows and a diagonal, both chosen by the token.
     Permutation {
         /// The recurrence.
@@ -62,11 +69,21 @@ impl Row {
         Self { name, hidden: recurrence.hidden, structure: Matrices::Permutation { recurrence, block } }
     }
 
+    /// A row of a model that the thesis compares with.
+    pub const fn baseline(name: &'static str, hidden: usize) -> Self {
+        Self { name, structure: Matrices::Baseline(name), hidden }
+    }
+
+    /// Whether it is trained: models that the thesis compares with at `paper`, or where they are asked for.
+    pub(crate) fn is_trained(&self, request: &Request) -> bool {
+        !matches!(self.structure, Matrices::Baseline(_)) || request.wants(self.name, &[])
+    }
+
     /// The factor of the penalty on matrices that was published: none on choices, whose gradients are as small.
     pub(crate) fn penalty(&self) -> f64 {
         match self.structure {
             Matrices::Linear(_) => 1e-3,
-            Matrices::Permutation { .. } => 0.0,
+            Matrices::Permutation { .. } | Matrices::Baseline(_) => 0.0,
         }
     }
 }
@@ -117,7 +134,10 @@ const FORGET: f64 = 1e-3;
 
 impl Slice {
     /// The layers, and the rows they take.
-    pub fn layers(&self, row: &Row, source: &dyn WordSource) -> (Vec<LayerSpec>, Signal) {
+    ///
+    /// # Errors
+    /// If a model has no blocks of this size.
+    pub fn layers(&self, row: &Row, source: &dyn WordSource) -> Result<(Vec<LayerSpec>, Signal), Error> {
         let skips = |states: &[LayerSpec]| stacked_on(self.blocks, states, row.hidden, BlockActivation::Tanh, self.dropout);
         let mut layers = vec![LayerSpec::Embedding(Embedding { width: row.hidden })];
         layers.extend(match &row.structure {
@@ -126,13 +146,14 @@ impl Slice {
             Matrices::Permutation { recurrence, block: Around::Readout } => {
                 (0..self.blocks).flat_map(|_| self.readout(recurrence)).collect()
             }
+            Matrices::Baseline(name) => sequence_blocks(name, row.hidden, self.blocks, self.dropout, MAX_CONTEXT)?,
         });
         if !source.tags() {
             layers.push(LayerSpec::Pool(Pool { over: Over::Last }));
         }
         layers.push(LayerSpec::Linear(Linear { outputs: source.classes() }));
         let signal = Signal { rows: Rows::Tokens { vocabulary: source.vocabulary() }, statics: 0, pooled: false };
-        (layers, signal)
+        Ok((layers, signal))
     }
 
     /// A block that hands on what a linear layer reads from its states.

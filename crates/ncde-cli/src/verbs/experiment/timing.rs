@@ -150,10 +150,12 @@ fn eigenworms(request: &Request) -> Result<Plan, Error> {
     if request.device != Device::Cpu {
         return steps::eigenworms(request);
     }
-    let field = "--channels 7 --hidden 128 --width 32 --layers 2 --batch 1";
+    // The fields that the published search selected for each.
+    let [ncde, field] = [(3, 128), (2, 32)]
+        .map(|(layers, width)| format!("--channels 7 --hidden 128 --width {width} --layers {layers} --batch 1"));
     let budget = request.budget;
     let jobs = vec![
-        timed("ncde", "recurrent", &format!("log-ncde {field} --depth 1 --windows {LENGTH} --steps {LENGTH}"), budget),
+        timed("ncde", "recurrent", &format!("log-ncde {ncde} --depth 1 --windows {LENGTH} --steps {LENGTH}"), budget),
         timed("log-ncde", "recurrent", &format!("log-ncde {field} --depth 2 --windows {WINDOWS} --steps {WINDOWS}"), budget),
         timed("linear-ncde", "recurrent", &linear("dense", 1, LENGTH, None), budget),
         timed("linear-ncde", "chunk-128", &linear("dense", 1, LENGTH, Some(128)), budget),
@@ -179,7 +181,7 @@ fn eigenworms(request: &Request) -> Result<Plan, Error> {
 /// How many coordinates a log-signature has.
 fn terms(_: &[Record]) -> Vec<Figure> {
     let line = |depth: usize| {
-        let points = (2..=12).filter_map(|channels| {
+        let points = (1..=15).filter_map(|channels| {
             let count: u128 = (1..=depth).map(|level| witt(channels, level)).sum::<Option<u128>>()?;
             Some([channels as f64, count as f64])
         });
