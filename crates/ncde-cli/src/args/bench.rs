@@ -23,6 +23,8 @@ pub(crate) enum Bench {
     LogNcde(BenchLogNcdeArgs),
     /// One forward and reverse pass of a linear recurrence
     Slice(BenchSliceArgs),
+    /// One forward and reverse pass of any layers, or one row after the other
+    Layer(BenchLayerArgs),
     /// One observation after the other through a linear recurrence
     Stream(BenchStreamArgs),
     /// Whole steps of training on random series
@@ -111,6 +113,66 @@ pub(crate) struct BenchTrainArgs {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) run: WhereArgs,
+}
+
+const BENCH_LAYER_EXAMPLES: &str = "\
+Examples:
+  ncde bench layer '{\"layer\": \"lstm\", \"hidden\": 128}'
+  ncde bench layer '{\"layer\": \"delta-net\", \"heads\": 4, \"key\": 32, \"value\": 32}' --op forward
+  ncde bench layer '{\"layer\": \"gru\", \"hidden\": 128}' --op stream
+
+Layers are those of `[[model.layers]]` and of model.json, one or a list in brackets, on rows of random
+numbers. The reverse pass gives the gradients of all weights and of the rows.";
+
+/// What is timed of layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LayerOp {
+    /// Forward
+    Forward,
+    /// Forward and in reverse
+    Backward,
+    /// One row after the other
+    Stream,
+}
+
+#[derive(Debug, Args, Serialize)]
+#[command(after_help = BENCH_LAYER_EXAMPLES)]
+pub(crate) struct BenchLayerArgs {
+    /// The layers, as JSON
+    #[arg(value_name = "JSON")]
+    pub(crate) layers: String,
+
+    /// What is timed
+    #[arg(long, value_enum, default_value = "backward")]
+    pub(crate) op: LayerOp,
+
+    /// How many series
+    #[arg(long, value_name = "N", default_value = "32", value_parser = positive)]
+    pub(crate) batch: usize,
+
+    /// Rows of each series
+    #[arg(long, value_name = "N", default_value = "1024", value_parser = positive)]
+    pub(crate) length: usize,
+
+    /// Numbers of each row
+    #[arg(long, value_name = "N", default_value = "128", value_parser = positive)]
+    pub(crate) width: usize,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) run: LayerRunArgs,
+}
+
+#[derive(Debug, Args, Serialize)]
+pub(crate) struct LayerRunArgs {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) on: WhereArgs,
+
+    /// How many runs are timed
+    #[arg(long, value_name = "N", default_value = "5", value_parser = positive)]
+    pub(crate) repeat: usize,
 }
 
 const BENCH_SIGNATURE_EXAMPLES: &str = "\

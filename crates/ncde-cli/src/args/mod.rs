@@ -14,8 +14,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ncde_runtime::layer::StructureName;
 
 pub(crate) use bench::{
-    Bench, BenchArgs, BenchLogNcdeArgs, BenchSignatureArgs, BenchSliceArgs, BenchStreamArgs, BenchTableArgs, BenchTrainArgs,
-    Dtype, FieldArgs, Op, TableName, WhereArgs,
+    Bench, BenchArgs, BenchLayerArgs, BenchLogNcdeArgs, BenchSignatureArgs, BenchSliceArgs, BenchStreamArgs, BenchTableArgs,
+    BenchTrainArgs, Dtype, FieldArgs, LayerOp, Op, TableName, WhereArgs,
 };
 pub(crate) use columns::ColumnArgs;
 pub(crate) use experiment::ExperimentArgs;

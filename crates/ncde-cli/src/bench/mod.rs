@@ -2,6 +2,7 @@
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod device;
+mod layer;
 mod linear;
 mod log_ncde;
 mod signature;
@@ -24,6 +25,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
         Bench::Signature(args) => signature::run(args),
         Bench::LogNcde(args) => log_ncde::run(args),
         Bench::Slice(args) => slice::run(args),
+        Bench::Layer(args) => layer::run(args),
         Bench::Stream(args) => stream::run(args),
         Bench::Train(args) => train::run(args),
         Bench::Table(args @ BenchTableArgs { name: TableName::Thesis, .. }) => experiment::tables(args),
