@@ -10,6 +10,7 @@
 mod chunks;
 mod engine;
 mod error;
+pub mod filters;
 mod hadamard;
 mod linear;
 pub mod matrix_state;

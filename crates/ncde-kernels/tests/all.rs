@@ -1,6 +1,7 @@
 //! One program for the tests of this crate: each is linked with all it depends on, which takes as long as compiling it.
 
 mod commutators;
+mod filters;
 mod linear;
 mod linear_errors;
 mod linear_modes;
