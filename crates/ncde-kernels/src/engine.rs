@@ -6,6 +6,7 @@ use crate::matrix_state::{self, MatrixState};
 use crate::neural::{self, Exploded, Outputs, Solve};
 use crate::oscillator;
 use crate::permutation::{self, PermutationDiagonal};
+use crate::recurrent::{self, Recurrent};
 use crate::scan::{self, Scan};
 use crate::selective::{self, Selective};
 
@@ -43,6 +44,11 @@ ncde_simd::engine! {
     #[always(f32)]
     fn matrix_state_push(spec: &MatrixState, input: &matrix_state::Input<'_, Self>, output: &mut [Self], next: &mut [Self]) -> bool
         = matrix_state::push;
+    fn recurrent_forward(spec: &Recurrent, input: &recurrent::Input<'_, Self>) -> recurrent::Outputs<Self> = recurrent::forward;
+    fn recurrent_backward(spec: &Recurrent, input: &recurrent::Input<'_, Self>, states: &[Self], gradient: &[Self])
+        -> recurrent::Gradients<Self> = recurrent::backward;
+    #[always(f32)]
+    fn recurrent_push(spec: &Recurrent, x: &[Self], u: &[Self], state: &mut [Self]) = recurrent::push;
     fn oscillator_forward(input: &oscillator::Input<'_, Self>) -> (Vec<Self>, Vec<Self>) = oscillator::forward_all;
     fn oscillator_backward(input: &oscillator::Input<'_, Self>, states: &[Self], gradient: &[Self]) -> oscillator::Gradients<Self>
         = oscillator::backward_all;
