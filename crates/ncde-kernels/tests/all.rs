@@ -13,6 +13,7 @@ mod neural;
 mod orthogonality;
 mod oscillator;
 mod permutation;
+mod recurrent;
 mod scan;
 mod selective;
 mod thesis_log_ode;

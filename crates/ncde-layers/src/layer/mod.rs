@@ -12,7 +12,6 @@
 mod activation;
 mod attention;
 mod beside;
-mod cell;
 mod convolution;
 mod delta_net;
 mod dropout;
@@ -33,6 +32,7 @@ mod permutation_diagonal;
 mod pool;
 mod product;
 mod random_features;
+mod recurrent;
 mod residual;
 mod rows;
 mod rwkv;
