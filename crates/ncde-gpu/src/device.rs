@@ -25,6 +25,7 @@ pub struct Gpu<R: Runtime> {
     client: ComputeClient<R>,
     multiprocessors: usize,
     limits: Limits,
+    chunk: Option<usize>,
     few_channels: bool,
     rounding: Rounding,
     launches: AtomicUsize,
@@ -88,13 +89,25 @@ impl<R: Runtime> Gpu<R> {
     pub fn new(client: ComputeClient<R>) -> Self {
         let multiprocessors = client.properties().hardware.num_streaming_multiprocessors.unwrap_or(4) as usize;
         let limits = Limits { units: multiprocessors << 11, ..Limits::default() };
-        Self { client, multiprocessors, limits, few_channels: true, rounding: Rounding::chosen(), launches: AtomicUsize::new(0) }
+        let rounding = Rounding::chosen();
+        Self { client, multiprocessors, limits, chunk: None, few_channels: true, rounding, launches: AtomicUsize::new(0) }
     }
 
     /// Other limits than those of the device.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Chunks of so many steps in linear recurrences, whatever keeps the device busy: for timings.
+    #[must_use]
+    pub fn with_chunk(self, chunk: Option<usize>) -> Self {
+        Self { chunk, ..self }
+    }
+
+    /// The steps of a chunk, where they are not chosen by shapes.
+    pub(crate) fn chunk(&self) -> Option<usize> {
+        self.chunk
     }
 
     /// Whether units compute the generators of few channels while they step, which is the default; otherwise generators are products of matrices.

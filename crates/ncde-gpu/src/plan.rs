@@ -131,6 +131,12 @@ impl Plan {
         // As many chunks as keep the device busy.
         let wanted = if is_costly { 1 } else { limits.units.div_ceil(serial.max(1)).max(1) };
         let chunk = if wanted == 1 || length < FEWEST * SHORTEST { length } else { length.div_ceil(wanted).max(SHORTEST) };
+        Self::cut(run, shapes, limits, chunk)
+    }
+
+    /// With chunks of so many steps.
+    pub fn cut(run: Run, Shapes { batch, length, .. }: Shapes, limits: Limits, chunk: usize) -> Self {
+        let chunk = chunk.clamp(1, length.max(1));
         let chunks = length.div_ceil(chunk);
         let step = batch * chunks * run.entries() * size_of::<f32>();
         let slab = (limits.slab / step.max(1)).clamp(1, chunk);

@@ -39,7 +39,11 @@ impl<'a, R: Runtime> Work<'a, R> {
     pub(crate) fn new(call: &'a Call<'a, R>, run: Run, parameters: usize, back: bool) -> Self {
         let &Call { gpu, hidden, flow, shapes, arrays, .. } = call;
         let few = gpu.few(run, shapes);
-        let plan = Plan::new(run, shapes, if few > 0 { Limits { slab: usize::MAX, ..gpu.limits() } } else { gpu.limits() });
+        let limits = if few > 0 { Limits { slab: usize::MAX, ..gpu.limits() } } else { gpu.limits() };
+        let plan = match gpu.chunk() {
+            Some(chunk) => Plan::cut(run, shapes, limits, chunk),
+            None => Plan::new(run, shapes, limits),
+        };
         let host = Host { run, shapes, plan, hidden, slab: (0, plan.slab) };
         let count = shapes.coefficients * run.entries();
         let formed = |&order: &Order| {

@@ -21,6 +21,17 @@ pub enum Device {
 }
 
 impl Device {
+    /// Bytes of a GPU that this process has reserved, the most that were in use at any time; none on the processor.
+    pub fn reserved(self) -> Option<u64> {
+        match self {
+            Self::Cpu => None,
+            #[cfg(feature = "cuda")]
+            Self::Cuda => ncde_gpu::cuda().and_then(|gpu| gpu.memory()).ok(),
+            #[cfg(feature = "wgpu")]
+            Self::Wgpu => ncde_gpu::wgpu().and_then(|gpu| gpu.memory()).ok(),
+        }
+    }
+
     /// Which operations went to the processor instead.
     pub(crate) fn without_kernel(self) -> Vec<&'static str> {
         match self {

@@ -6,7 +6,7 @@ use cubecl::prelude::Runtime;
 use ncde_gpu::neural::{self, Last, Method, Network, NeuralSolve};
 use ncde_gpu::signature::{self as on_gpu, Coordinates, Output, Over};
 use ncde_gpu::{Activation, Affine, Arrays, Error, Flow, Gpu, Recurrence, Shapes};
-use ncde_kernels::Transition;
+use ncde_kernels::{Mode, Transition};
 use serde::Serialize;
 
 use super::linear::{COEFFICIENTS, INITIAL};
@@ -67,6 +67,12 @@ impl OnGpu for BenchSliceArgs {
         };
         let flow = Flow { exact: args.field.transition == Transition::Exp, affine: Affine::None };
         let recurrence = Recurrence::new(blocks, flow).map_err(failed)?;
+        let chunk = match args.mode {
+            Mode::Auto => None,
+            Mode::Recurrent => Some(length),
+            Mode::Parallel => Some(args.chunk),
+        };
+        let gpu = &Gpu::new(gpu.client().clone()).with_chunk(chunk);
         let shapes = Shapes { batch, length, columns: 1, coefficients: channels };
         let factor = 2.0 / (batch * length * hidden) as f32;
         let run = || -> Result<(), Error> {

@@ -79,7 +79,7 @@ pub(super) fn run(args: &BenchTrainArgs) -> Result<(), Failure> {
             steps: times.len(),
             seconds: best.unwrap_or(f64::NAN),
             median: times.get(times.len() / 2).copied().unwrap_or(f64::NAN),
-            peak_mib: memory::peak().map(memory::mib),
+            peak_mib: device.reserved().or_else(memory::peak).map(memory::mib),
         })
     })
 }

@@ -156,6 +156,7 @@ fn differences(budget: Budget) -> Vec<String> {
          the parts are the first 80 % and the rest of that order (split seed 1234)."
             .into(),
         "The low-rank part of dplr is linear in the increment, as in the thesis's text; its code on tokens is quadratic.".into(),
+        super::tokens::BLOCK.into(),
         "permutation-diagonal is not in the thesis; one layer was published to be enough at all lengths since (PD-SSM), its settings were not: here 64 states, choices alone, rate 1e-2, no dropout.".into(),
         "lstm, slstm, mlstm, mamba (Mamba-1; published: Mamba-2) and gated-delta-product are trained where they are asked for (`--model lstm`); their blocks are our presets of these names.".into(),
         "diagonal-dense is in the thesis's figure, but not in its public code on tokens; here it is trained like the others.".into(),

@@ -99,6 +99,7 @@ fn differences(budget: Budget) -> Vec<String> {
             .to_owned(),
         "Words are of uniform length and uniform letters, and every step also has 25 words of length 2 with their own loss, as in `a5`; training stops when the words that are held out are right to 99.95 %."
             .into(),
+        super::tokens::BLOCK.into(),
     ];
     if budget == Budget::Quick {
         all.push(

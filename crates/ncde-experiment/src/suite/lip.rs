@@ -44,6 +44,10 @@ const BEND: Metric =
     Metric { name: "bend", title: "its largest part: the slope of the derivative", factor: 1.0, digits: 1, better: None };
 const ERROR: Metric = Metric { name: "error", title: "mean square error of the fit", factor: 1.0, digits: 4, better: None };
 
+/// Curves of a run.
+const FIT: &str = "fit of sign(x)";
+const DERIVATIVE: &str = "derivative of the fit";
+
 fn plan(request: &Request) -> Result<Plan, Error> {
     let budget = request.budget;
     let steps = budget.of(3000, 20_000);
@@ -127,7 +131,13 @@ fn fitted(depth: usize, seed: u64, steps: usize, control: &mut Control<'_>) -> R
     let weights: Vec<f64> = trained.network.weights().iter().flat_map(|own| own.values.iter().map(|&x| f64::from(x))).collect();
     let side = (1..=MEASURED).map(|i| (i as f64 / MEASURED as f64).powi(3));
     let points: Vec<f64> = side.flat_map(|x| [-x, x]).chain([0.0]).collect();
-    let norm = lip::measure(&network, &weights, &points, 2.0)?;
+    let jets = lip::Jets::of(&network, &weights, &points)?;
+    let norm = jets.norm(2.0)?;
+    let curve = |values: &[f64]| {
+        let mut curve: Vec<[f64; 2]> = points.iter().zip(values).map(|(&x, &y)| [x, y]).collect();
+        curve.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        curve
+    };
     let bound = lip::bound(&network, &weights, 1.0, 2.0)?;
     let values = [
         ("norm", norm.norm()),
@@ -137,7 +147,8 @@ fn fitted(depth: usize, seed: u64, steps: usize, control: &mut Control<'_>) -> R
         ("log10_bound", bound.whole()),
         ("error", error),
     ];
-    Ok(Some(Measured::of(&values)))
+    let measured = Measured::of(&values).with_curve(FIT, curve(&jets.values));
+    Ok(Some(measured.with_curve(DERIVATIVE, curve(&jets.derivatives))))
 }
 
 fn figures(records: &[Record]) -> Vec<Figure> {
@@ -157,7 +168,17 @@ fn figures(records: &[Record]) -> Vec<Figure> {
     let measured = over(NORM.name).into_iter().map(|[depth, norm]| [depth, norm.log10()]).collect();
     let lines = vec![("norm".to_owned(), measured), ("bound".to_owned(), over(BOUND.name))];
     let (x, y) = (Axis::new("hidden layers", Spacing::Whole), Axis::new("log10", Spacing::Linear));
-    vec![constants, Figure::lines("Lip(2) norm and its bound against depth", x, y, lines)]
+    let norms = Figure::lines("Lip(2) norm and its bound against depth", x, y, lines);
+    // Of each depth the first seed.
+    let drawn = |curve: &str| {
+        let line = |&depth: &usize| {
+            let first = records.iter().find(|record| record.model == name(depth))?;
+            Some((name(depth), first.measured.curves.get(curve)?.clone()))
+        };
+        let (x, y) = (Axis::new("x", Spacing::Linear), Axis::new(curve, Spacing::Linear));
+        Figure::lines(&format!("The {curve} against x, one seed"), x, y, DEPTHS.iter().filter_map(line).collect())
+    };
+    vec![constants, norms, drawn(FIT), drawn(DERIVATIVE)]
 }
 
 fn findings(records: &[Record]) -> Vec<String> {

@@ -120,7 +120,7 @@ fn plan(request: &Request) -> Result<Plan, Error> {
         published,
         compared: false,
         figures: |records| {
-            let mut all = vec![frontier(records, &ERROR, &TIME)];
+            let mut all = vec![frontier(records, &ERROR, &TIME, Some(&MEMORY))];
             all.extend(learning_curves(records, "validation", &VALIDATION));
             all
         },

@@ -28,6 +28,10 @@ pub(super) const BEST: Metric = Metric {
 pub(super) const TIME: Metric =
     Metric { name: "step_seconds", title: "time of a training step (ms)", factor: 1e3, digits: 1, better: Some(Better::Less) };
 
+/// How the blocks of all experiments on tokens differ from the thesis's text, where its code does the same.
+pub(super) const BLOCK: &str = "A token drives the step that ends at it, so that the answer after it can depend on it, and a block has two skip connections, around the recurrence and around the linear layer \
+     with tanh: both as in the published code; the text has the token at the beginning of a step, and one skip connection.";
+
 /// How a model is trained on words.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Recipe {

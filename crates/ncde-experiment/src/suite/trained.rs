@@ -28,7 +28,7 @@ pub(super) const STEPS: Metric = Metric { name: "steps", title: "steps taken", f
 
 pub(super) const TOTAL: Metric =
     Metric { name: "train_seconds", title: "time of training in all (s)", factor: 1.0, digits: 0, better: Some(Better::Less) };
-/// The peak of the process while it trains, with the data and what earlier runs have left.
+/// On a processor the peak of the process while it trains, with the data; on a GPU what is reserved of it. Both with what earlier runs of the process have left.
 pub(super) const MEMORY: Metric =
     Metric { name: "peak_mib", title: "peak of memory (MiB)", factor: 1.0, digits: 0, better: Some(Better::Less) };
 /// What learning curves show.
@@ -127,7 +127,8 @@ fn train_in(
         Err(error) => return Err(error.into()),
     };
     let mut own = measured(&record);
-    own.values.extend(memory.mebibytes().map(|seen| (MEMORY.name.to_owned(), seen)));
+    let reserved = control.device.reserved().map(|bytes| bytes as f64 / f64::from(1 << 20));
+    own.values.extend(reserved.or_else(|| memory.mebibytes()).map(|seen| (MEMORY.name.to_owned(), seen)));
     Ok(Some(own))
 }
 

@@ -15,6 +15,8 @@ const BOTTOM: f64 = 38.0;
 /// The size of text, and the width of one character of it.
 const SIZE: f64 = 11.5;
 const CHARACTER: f64 = 0.64 * SIZE;
+/// The radius of a large point.
+const RADIUS: f64 = 4.5;
 /// How many colours the style of the page has.
 pub(crate) const COLOURS: usize = 8;
 
@@ -30,8 +32,8 @@ pub enum Layer {
     Guide { points: Vec<[f64; 2]> },
     /// Small points.
     Dots { points: Vec<[f64; 2]>, colour: usize },
-    /// A large point with a short name, which is left out where there is no room for it.
-    Mark { at: [f64; 2], name: String, tip: String, colour: usize },
+    /// A large point, so many times the usual area, with a short name, which is left out where there is no room for it.
+    Mark { at: [f64; 2], name: String, tip: String, colour: usize, area: f64 },
     /// A vertical interval.
     Bar { at: f64, low: f64, high: f64, colour: usize },
     /// A vertical line with a short text at its top.
@@ -179,12 +181,12 @@ fn draw(svg: &mut String, frame: &Frame, layer: &Layer, taken: f64) {
                 let _ = write!(svg, "<circle class=\"dot f{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\"/>", colour % COLOURS);
             }
         }
-        Layer::Mark { at, tip, colour, .. } => {
+        Layer::Mark { at, tip, colour, area, .. } => {
             if let Some([x, y]) = frame.place(*at) {
-                let (colour, tip) = (colour % COLOURS, escape::html(tip));
+                let (colour, tip, radius) = (colour % COLOURS, escape::html(tip), RADIUS * area.sqrt());
                 let _ = write!(
                     svg,
-                    "<circle class=\"mark f{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"><title>{tip}</title></circle>"
+                    "<circle class=\"mark f{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"><title>{tip}</title></circle>"
                 );
             }
         }
@@ -316,7 +318,7 @@ mod tests {
 
     #[test]
     fn names_of_marks_that_lie_together_do_not_overlap() {
-        let mark = |at| Layer::Mark { at, name: "AB".into(), tip: String::new(), colour: 0 };
+        let mark = |at| Layer::Mark { at, name: "AB".into(), tip: String::new(), colour: 0, area: 1.0 };
         let mut layers: Vec<Layer> = (0..40).map(|_| mark([1.0, 1.0])).collect();
         layers.extend([mark([0.0, 0.0]), mark([2.0, 2.0])]);
         let svg = chart(layers).svg().unwrap();

@@ -68,7 +68,7 @@ pub(crate) fn precision_recall(run: &RunRecord) -> Option<PrecisionRecall> {
     ];
     layers.extend(chosen.map(|[at, recall, precision]| {
         let tip = format!("threshold {}", number(at));
-        Layer::Mark { at: [recall, precision], name: String::new(), tip, colour: 1 }
+        Layer::Mark { at: [recall, precision], name: String::new(), tip, colour: 1, area: 1.0 }
     }));
     let (x, y) = ("recall: share of its cases that is found", "precision: share that is right");
     // One point is no curve.
@@ -89,6 +89,7 @@ pub(crate) fn calibrated(run: &RunRecord) -> Option<(String, Vec<Bin>)> {
         name: String::new(),
         tip: format!("{} cases: {:.0} % sure, {:.0} % right", bin.cases, 100.0 * bin.confidence, 100.0 * bin.accuracy),
         colour: 0,
+        area: 1.0,
     };
     let mut layers = vec![
         Layer::Guide { points: vec![[low, low], [1.0, 1.0]] },

@@ -52,7 +52,7 @@ pub(crate) fn metric_against_time(board: &Board<'_>) -> Option<String> {
             layers.push(Layer::Bar { at: x, low: (y - half).max(low), high: (y + half).min(high), colour: *colour });
         }
         let tip = format!("{}: {}, {} a step", entry.name(), metric(board.metric, point[1]), duration(point[0]));
-        layers.push(Layer::Mark { at: [x, y], name: entry.letter.clone(), tip, colour: *colour });
+        layers.push(Layer::Mark { at: [x, y], name: entry.letter.clone(), tip, colour: *colour, area: 1.0 });
     }
     let share = if is_share(board.metric) { " (%)" } else { "" };
     let x = Axis { label: format!("time a step ({unit})"), spacing: Spacing::Auto };
