@@ -5,6 +5,10 @@
 use std::sync::Arc;
 
 use burn_tensor::Tensor;
+#[cfg(feature = "gpu")]
+use cubecl::Runtime;
+#[cfg(feature = "gpu")]
+use ncde_gpu::{DeviceKernel, Gpu, selective as device};
 use ncde_kernels::Float;
 use ncde_kernels::neural::Activation::Softplus;
 use ncde_kernels::selective::{Gradients, Input, Selective as Kernel};
@@ -48,6 +52,13 @@ impl HostedKernel<5> for Scan {
     fn backward<T: Float>(&self, inputs: [&[T]; 5], stored: &[T], gradient: &[T]) -> Result<[Vec<T>; 5], ncde_kernels::Error> {
         let Gradients { step, u, a, b, c } = self.kernel.backward(&self.input(inputs), stored, gradient)?;
         Ok([step, u, a, b, c])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_device<R: Runtime>(&self, gpu: &Gpu<R>) -> Option<(impl DeviceKernel<5>, [usize; 2])> {
+        let Kernel { channels, states } = self.kernel;
+        let kernel = device::Selective { channels, states, aside: self.aside.clone() };
+        kernel.fits(gpu).then_some((kernel, self.shape))
     }
 }
 
