@@ -45,7 +45,7 @@ ncde_simd::engine! {
     fn matrix_state_push(spec: &MatrixState, input: &matrix_state::Input<'_, Self>, output: &mut [Self], next: &mut [Self]) -> bool
         = matrix_state::push;
     fn recurrent_forward(spec: &Recurrent, input: &recurrent::Input<'_, Self>) -> recurrent::Outputs<Self> = recurrent::forward;
-    fn recurrent_backward(spec: &Recurrent, input: &recurrent::Input<'_, Self>, states: &[Self], gradient: &[Self])
+    fn recurrent_backward(spec: &Recurrent, input: &recurrent::Input<'_, Self>, stored: &[Self], gradient: &[Self])
         -> recurrent::Gradients<Self> = recurrent::backward;
     #[always(f32)]
     fn recurrent_push(spec: &Recurrent, x: &[Self], u: &[Self], state: &mut [Self]) = recurrent::push;
