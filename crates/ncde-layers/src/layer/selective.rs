@@ -15,7 +15,7 @@ use ncde_kernels::selective::{Gradients, Input, Selective as Kernel};
 use ncde_runtime::layer::{Function, Selective};
 
 use super::rows::clear_padding;
-use super::spread::{Parts, gained, times};
+use super::spread::{gained, in_gaps, times};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 use crate::hosted::{HostedKernel, Made, hosted};
@@ -71,11 +71,7 @@ impl<B: LayerBackend> Batch<B> for SelectiveBatch {
         // Each part is a product of its own: what is cut out of wider rows is slow to read.
         let part = |first: usize, width: usize| times(x.clone(), project.clone().narrow(1, first, width));
         let step = dense::affine(part(0, rank)?, weights.weight("step")?, weights.weight("step_bias")?)?;
-        let mut step = dense::activation(Function::Each(Softplus), step)?;
-        if let Some(gap) = gap {
-            let dt = rows.constant(rows.places.steps(gap), [batch, count, 1]);
-            step = step * Parts::new(1, n, &x).spread(dt)?;
-        }
+        let step = in_gaps(&rows, dense::activation(Function::Each(Softplus), step)?, gap)?;
         // Branches stand aside, right behind the rows that they follow.
         let order = rows.places.in_order();
         let sorted = |rows: Tensor<B, 3>| {

@@ -108,6 +108,32 @@ impl HostedKernel<3> for Filters {
     }
 }
 
+/// States that rows move by `h <- a h + b`, complex: real parts, then imaginary ones; 0 before the first row, or `initial`.
+fn states<B: LayerBackend>(
+    rows: &Rows<B>,
+    a: &Tensor<B, 3>,
+    b: &Tensor<B, 3>,
+    initial: Tensor<B, 2>,
+) -> Result<Tensor<B, 3>, Error> {
+    let ([_, count, _], trunk) = (b.dims(), rows.places.trunk);
+    let of_trunk = |x: &Tensor<B, 3>| if count == trunk { x.clone() } else { x.clone().narrow(1, 0, trunk) };
+    let states = recurrence(Numbers::Complex, Arguments { a: of_trunk(a), b: of_trunk(b), initial })?;
+    // A branch follows the state of its parent.
+    let Some((_, before)) = rows.branches(&states) else { return Ok(states) };
+    let of_branches = |x: &Tensor<B, 3>| x.clone().narrow(1, trunk, count - trunk);
+    let moved = Complex::split(of_branches(a)).times(Complex::split(before)).joined();
+    Ok(Tensor::cat(vec![states, moved + of_branches(b)], 1))
+}
+
+/// `cos` and `sin` of the sums of angles up to each row.
+pub(super) fn turns<B: LayerBackend>(rows: &Rows<B>, angles: Tensor<B, 3>) -> Result<[Tensor<B, 3>; 2], Error> {
+    let [batch, _, width] = angles.dims();
+    let a = Complex(angles.clone().cos(), angles.sin()).joined();
+    let one = Tensor::ones([batch, width], (&a.device(), a.dtype()));
+    let turned = Complex::split(states(rows, &a, &a.zeros_like(), Tensor::cat(vec![one.clone(), one.zeros_like()], 1))?);
+    Ok([turned.0, turned.1])
+}
+
 impl StateSpaceBatch {
     /// `Re(C h)` where every number has states of its own and every row is one step: `h' = a h' + x`, `h = g B h'`.
     fn filtered<B: LayerBackend>(
@@ -201,14 +227,7 @@ impl<B: LayerBackend> Batch<B> for StateSpaceBatch {
             Some(_) => a.joined(),
         };
         let zeros = Tensor::zeros([batch, row], (&b.device(), b.dtype()));
-        let of_trunk = |x: &Tensor<B, 3>| if count == trunk { x.clone() } else { x.clone().narrow(1, 0, trunk) };
-        let mut states = recurrence(Numbers::Complex, Arguments { a: of_trunk(&a), b: of_trunk(&b), initial: zeros })?;
-        // A branch follows the state of its parent.
-        if let Some((_, before)) = rows.branches(&states) {
-            let of_branches = |x: Tensor<B, 3>| x.narrow(1, trunk, count - trunk);
-            let moved = Complex::split(of_branches(a)).times(Complex::split(before)).joined();
-            states = Tensor::cat(vec![states, moved + of_branches(b)], 1);
-        }
+        let states = states(&rows, &a, &b, zeros)?;
         let seen = match &parts {
             Some(parts) => {
                 let seen = gained(states, weights.weight("output")?)?;

@@ -62,7 +62,7 @@ pub enum Discretisation {
 const RADII: [f64; 2] = [0.9, 0.999];
 const ANGLE: f64 = std::f64::consts::PI / 10.0;
 /// The first steps.
-pub(super) const STEPS: [f64; 2] = [0.001, 0.1];
+const STEPS: [f64; 2] = [0.001, 0.1];
 
 /// Number `i` of a sequence that fills `[0, 1]` evenly.
 pub(super) fn spread(i: usize) -> f64 {
@@ -70,8 +70,13 @@ pub(super) fn spread(i: usize) -> f64 {
 }
 
 /// A number between two others, of which the logarithms are as far apart as the share says.
-pub(super) fn between([least, most]: [f64; 2], share: f64) -> f64 {
+fn between([least, most]: [f64; 2], share: f64) -> f64 {
     least * (most / least).powf(share)
+}
+
+/// First biases of so many steps: `softplus` takes them to [`STEPS`].
+pub(super) fn step_biases(count: usize) -> Init {
+    Init::listed((0..count).map(|i| between(STEPS, spread(i))).map(|step| step + (-(-step).exp_m1()).ln()))
 }
 
 /// How much time a row brings, in gaps; 1 at the first row, and where every row is one step.
@@ -156,7 +161,7 @@ impl Layer for StateSpace {
         let of_each = if self.each { " for each number" } else { "" };
         let times = if self.gap.is_some() { ", in real time" } else { "" };
         format!(
-            "{}{of_each} that decay and turn{times}, each for itself, and a linear map of them",
+            "{}{of_each} that decay and turn{times}, each for itself, and a linear map of them: a diagonal Linear NCDE driven by time",
             counted(self.states, "state")
         )
     }
