@@ -232,6 +232,11 @@ impl<R: Runtime> Gpu<R> {
         self.client.create_from_slice(bytemuck::cast_slice(if indices.is_empty() { &[0] } else { indices }))
     }
 
+    /// 1 for what is true; one number without a list.
+    pub(crate) fn flags(&self, flags: Option<&[bool]>) -> Handle {
+        self.indices(&flags.unwrap_or_default().iter().map(|&flag| u32::from(flag)).collect::<Vec<_>>())
+    }
+
     /// Room for so many numbers.
     pub(crate) fn floats(&self, count: usize) -> Handle {
         self.client.empty(count.max(1) * size_of::<f32>())

@@ -1,4 +1,4 @@
-//! The structured linear recurrence, the permutation-diagonal one, whole neural-CDE solves, signatures, and the dense parts of layers, on GPUs.
+//! The structured linear recurrence, the permutation-diagonal one, matrix-valued states, selective scans, oscillators, whole neural-CDE solves, signatures, and the dense parts of layers, on GPUs.
 //!
 //! ```text
 //! h_{t+1} = Phi_t h_t + b_t,   Phi_t = exp(Omega_t) or I + Omega_t,   Omega_t = sum_k lambda_{t,k} A^k
@@ -35,7 +35,11 @@ mod kernel;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod kernel_cache;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub mod matrix_state;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod neural;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub mod oscillator;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod outer;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
@@ -52,6 +56,8 @@ mod rounding;
 mod rows;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod scan;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub mod selective;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub mod signature;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

@@ -4,9 +4,12 @@
 mod action;
 mod device;
 mod linear;
+mod matrix_state;
 mod memory;
 mod neural;
+mod oscillator;
 mod permutation;
 mod rows;
 mod scan;
+mod selective;
 mod signature;

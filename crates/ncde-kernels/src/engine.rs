@@ -1,11 +1,13 @@
 //! The kernels that generic callers can run, one entry for each, see [`ncde_simd::engine`]. Predictions need those marked `always`; those marked
 //! `never` are not used in this workspace's programs.
 
+use crate::filters;
 use crate::linear::{self, Commutators, Gradients, Input, Recurrence, Stream};
 use crate::matrix_state::{self, MatrixState};
 use crate::neural::{self, Exploded, Outputs, Solve};
 use crate::oscillator;
 use crate::permutation::{self, PermutationDiagonal};
+use crate::recurrent::{self, Recurrent};
 use crate::scan::{self, Scan};
 use crate::selective::{self, Selective};
 
@@ -43,6 +45,14 @@ ncde_simd::engine! {
     #[always(f32)]
     fn matrix_state_push(spec: &MatrixState, input: &matrix_state::Input<'_, Self>, output: &mut [Self], next: &mut [Self]) -> bool
         = matrix_state::push;
+    fn filters_forward(input: &filters::Input<'_, Self>) -> (Vec<Self>, Vec<Self>) = filters::forward_all;
+    fn filters_backward(input: &filters::Input<'_, Self>, starts: &[Self], gradient: &[Self]) -> filters::Gradients<Self>
+        = filters::backward_all;
+    fn recurrent_forward(spec: &Recurrent, input: &recurrent::Input<'_, Self>) -> recurrent::Outputs<Self> = recurrent::forward;
+    fn recurrent_backward(spec: &Recurrent, input: &recurrent::Input<'_, Self>, states: &[Self], gradient: &[Self])
+        -> recurrent::Gradients<Self> = recurrent::backward;
+    #[always(f32)]
+    fn recurrent_push(spec: &Recurrent, x: &[Self], u: &[Self], state: &mut [Self]) = recurrent::push;
     fn oscillator_forward(input: &oscillator::Input<'_, Self>) -> (Vec<Self>, Vec<Self>) = oscillator::forward_all;
     fn oscillator_backward(input: &oscillator::Input<'_, Self>, states: &[Self], gradient: &[Self]) -> oscillator::Gradients<Self>
         = oscillator::backward_all;

@@ -1,5 +1,5 @@
 //! The numerical kernels of `ncde`: structured linear flows, solves of neural CDEs, elementwise and selective scans, permutation-diagonal
-//! recurrences and recurrences of matrix-valued states, each with a forward and a hand-written reverse pass on slices.
+//! recurrences, recurrences of matrix-valued states and recurrent cells, each with a forward and a hand-written reverse pass on slices.
 //!
 //! # The feature `precompiled`
 //!
@@ -10,6 +10,7 @@
 mod chunks;
 mod engine;
 mod error;
+pub mod filters;
 mod hadamard;
 mod linear;
 pub mod matrix_state;
@@ -18,6 +19,7 @@ pub mod oscillator;
 pub mod permutation;
 mod pool;
 mod product;
+pub mod recurrent;
 pub mod scan;
 pub mod selective;
 mod shards;

@@ -1,6 +1,7 @@
 //! One program for the tests of this crate: each is linked with all it depends on, which takes as long as compiling it.
 
 mod commutators;
+mod filters;
 mod linear;
 mod linear_errors;
 mod linear_modes;
@@ -12,6 +13,7 @@ mod neural;
 mod orthogonality;
 mod oscillator;
 mod permutation;
+mod recurrent;
 mod scan;
 mod selective;
 mod thesis_log_ode;

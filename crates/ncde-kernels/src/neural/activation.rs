@@ -112,7 +112,7 @@ pub(crate) trait Function {
 
 struct Silu;
 struct Relu;
-struct Tanh;
+pub(crate) struct Tanh;
 pub(crate) struct Softplus;
 struct Identity;
 

@@ -1,11 +1,12 @@
 //! A gated recurrent unit; see [`ncde_runtime::layer::Gru`].
 //!
-//! What rows bring to the gates is one product for all of them; only the part of the state goes row after row. Cost: `O(rows x H (n + H))`.
+//! What rows bring to the gates is one product for all of them; the states are one kernel. Cost: `O(rows x H (n + H))`.
 
 use burn_tensor::Tensor;
-use burn_tensor::activation::sigmoid;
+use ncde_kernels::recurrent::{Cell, Recurrent};
 
-use super::cell::unroll;
+use super::recurrent::states;
+use super::rows::clear_padding;
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 
@@ -16,18 +17,15 @@ pub(super) struct GruBatch {
 
 impl<B: LayerBackend> Batch<B> for GruBatch {
     fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
-        let (recurrent, n) = (weights.weight::<2>("recurrent")?, self.hidden);
-        let gates = dense::affine(rows.values.clone(), weights.weight("input")?, weights.weight("bias")?)?;
-        let bias = weights.weight::<1>("recurrent_bias")?.reshape([1, n]);
-        let part = |of: &Tensor<B, 2>, place: usize| of.clone().narrow(1, place * n, n);
-        let states = unroll(&rows, gates, |gates, before| {
-            let cases = gates.dims()[0];
-            let before = before.unwrap_or_else(|| Tensor::zeros([cases, n], (&gates.device(), gates.dtype())));
-            let from_state = dense::product(before.clone(), recurrent.clone())?;
-            let [r, z] = [0, 1].map(|gate| sigmoid(part(&gates, gate) + part(&from_state, gate)));
-            let new = (part(&gates, 2) + r * (part(&from_state, 2) + bias.clone().repeat_dim(0, cases))).tanh();
-            Ok(new.clone() + z * (before - new))
-        })?;
-        Ok(rows.with(states))
+        let n = self.hidden;
+        let x = clear_padding(rows.values.clone(), &rows.places.lengths, rows.places.trunk);
+        let gates = dense::affine(x, weights.weight("input")?, weights.weight("bias")?)?;
+        let recurrent = weights.weight::<2>("recurrent")?.reshape([1, n, 3 * n]);
+        // What the state brings has a bias for the last gate alone.
+        let bias = weights.weight::<1>("recurrent_bias")?.reshape([1, 1, n]);
+        let none = Tensor::zeros([1, 1, 2 * n], (&bias.device(), bias.dtype()));
+        let kernel = Recurrent { cell: Cell::Gru, heads: 1, size: n };
+        let h = states(kernel, &rows, gates, recurrent, Tensor::cat(vec![none, bias], 2))?;
+        Ok(rows.with(h))
     }
 }

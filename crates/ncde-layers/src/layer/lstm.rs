@@ -1,13 +1,13 @@
 //! A long short-term memory; see [`ncde_runtime::layer::Lstm`].
 //!
-//! What rows bring to the gates is one product for all of them; only the part of the state goes row after row. Cost: `O(rows x H (n + H))`.
+//! What rows bring to the gates is one product for all of them; the states are one kernel. Cost: `O(rows x H (n + H))`.
 
-use burn_tensor::Tensor;
-use burn_tensor::activation::sigmoid;
+use ncde_kernels::recurrent::{Cell, Recurrent};
 
-use super::cell::unroll;
+use super::recurrent::states;
+use super::rows::clear_padding;
+use super::spread::times;
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
-use crate::dense;
 
 #[derive(Debug)]
 pub(super) struct LstmBatch {
@@ -16,22 +16,12 @@ pub(super) struct LstmBatch {
 
 impl<B: LayerBackend> Batch<B> for LstmBatch {
     fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
-        let (recurrent, n) = (weights.weight::<2>("recurrent")?, self.hidden);
-        let gates = dense::affine(rows.values.clone(), weights.weight("input")?, weights.weight("bias")?)?;
-        let part = |of: &Tensor<B, 2>, place: usize| of.clone().narrow(1, place * n, n);
-        // `h` and `c` side by side.
-        let states = unroll(&rows, gates, |gates, before| {
-            let gates = match &before {
-                Some(before) => gates + dense::product(part(before, 0), recurrent.clone())?,
-                None => gates,
-            };
-            let new = sigmoid(part(&gates, 0)) * part(&gates, 2).tanh();
-            let c = match &before {
-                Some(before) => sigmoid(part(&gates, 1)) * part(before, 1) + new,
-                None => new,
-            };
-            Ok(Tensor::cat(vec![sigmoid(part(&gates, 3)) * c.clone().tanh(), c], 1))
-        })?;
-        Ok(rows.with(states.narrow(2, 0, n)))
+        let n = self.hidden;
+        let x = clear_padding(rows.values.clone(), &rows.places.lengths, rows.places.trunk);
+        let recurrent = weights.weight::<2>("recurrent")?.reshape([1, n, 4 * n]);
+        let bias = weights.weight::<1>("bias")?.reshape([1, 1, 4 * n]);
+        let kernel = Recurrent { cell: Cell::Lstm, heads: 1, size: n };
+        let h = states(kernel, &rows, times(x, weights.weight("input")?)?, recurrent, bias)?;
+        Ok(rows.with(h))
     }
 }

@@ -12,7 +12,6 @@
 mod activation;
 mod attention;
 mod beside;
-mod cell;
 mod convolution;
 mod delta_net;
 mod dropout;
@@ -33,6 +32,7 @@ mod permutation_diagonal;
 mod pool;
 mod product;
 mod random_features;
+mod recurrent;
 mod residual;
 mod rows;
 mod rwkv;
@@ -47,6 +47,7 @@ mod windows;
 
 use std::fmt::Debug;
 
+use burn_autodiff::Autodiff;
 use burn_tensor::Tensor;
 use burn_tensor::backend::Backend;
 use ncde_runtime::LayerSpec;
@@ -69,8 +70,61 @@ use crate::scan::ScanOps;
 use crate::signature::SignatureOps;
 
 /// A backend that layers run on: one with all our operations.
-pub trait LayerBackend: DenseOps + HostedOps + LinearOps + NeuralOps + PermutationOps + ScanOps + SignatureOps {}
-impl<B: DenseOps + HostedOps + LinearOps + NeuralOps + PermutationOps + ScanOps + SignatureOps> LayerBackend for B {}
+///
+/// Layers are compiled in this crate, once for each backend and once for the same with gradients, and not in every crate that trains or predicts: hence a trait for
+/// backends by name.
+pub trait LayerBackend: DenseOps + HostedOps + LinearOps + NeuralOps + PermutationOps + ScanOps + SignatureOps {
+    /// [`batch`] on this backend.
+    ///
+    /// # Errors
+    /// If the settings make no sense.
+    #[doc(hidden)]
+    fn batch(spec: &LayerSpec, input: &Signal, fixed: &mut Values) -> Result<Box<dyn Batch<Self>>, Error>;
+
+    /// The same with gradients.
+    ///
+    /// # Errors
+    /// As for [`batch`](Self::batch), and on a backend that has gradients already.
+    #[doc(hidden)]
+    fn batch_with_gradients(
+        spec: &LayerSpec,
+        input: &Signal,
+        fixed: &mut Values,
+    ) -> Result<Box<dyn Batch<Autodiff<Self>>>, Error>;
+}
+
+macro_rules! compiled_for {
+    ($backend:ty) => {
+        impl LayerBackend for $backend {
+            fn batch(spec: &LayerSpec, input: &Signal, fixed: &mut Values) -> Result<Box<dyn Batch<Self>>, Error> {
+                batch(spec, input, fixed)
+            }
+
+            fn batch_with_gradients(
+                spec: &LayerSpec,
+                input: &Signal,
+                fixed: &mut Values,
+            ) -> Result<Box<dyn Batch<Autodiff<Self>>>, Error> {
+                batch(spec, input, fixed)
+            }
+        }
+    };
+}
+compiled_for!(burn_flex::Flex);
+#[cfg(feature = "cuda")]
+compiled_for!(crate::gpu::Cuda);
+#[cfg(feature = "wgpu")]
+compiled_for!(crate::gpu::Wgpu);
+
+impl<B: LayerBackend> LayerBackend for Autodiff<B> {
+    fn batch(spec: &LayerSpec, input: &Signal, fixed: &mut Values) -> Result<Box<dyn Batch<Self>>, Error> {
+        B::batch_with_gradients(spec, input, fixed)
+    }
+
+    fn batch_with_gradients(_: &LayerSpec, _: &Signal, _: &mut Values) -> Result<Box<dyn Batch<Autodiff<Self>>>, Error> {
+        Err(operation::Error::SecondOrder.into())
+    }
+}
 
 /// What all layers of a pass share.
 #[derive(Debug, Clone)]
@@ -153,7 +207,7 @@ pub trait Fitting<B: Backend> {
 ///
 /// # Errors
 /// If the settings make no sense.
-pub fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Values) -> Result<Box<dyn Batch<B>>, Error> {
+fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Values) -> Result<Box<dyn Batch<B>>, Error> {
     Ok(match spec {
         LayerSpec::Windows(layer) => Box::new(windows::WindowsBatch::new(layer, input)?),
         LayerSpec::LinearCde(layer) => Box::new(linear_cde::LinearCdeBatch::new(layer, input, fixed)?),

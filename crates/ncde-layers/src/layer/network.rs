@@ -8,7 +8,7 @@ use burn_tensor::{Tensor, TensorData};
 use ncde_runtime::layer::{LayerList, Resolved, Signal, Values, Weight};
 use ncde_runtime::{LayerSpec, NamedWeight};
 
-use super::{Batch, Context, Error, FieldNorm, Fitting, LayerBackend, Rows, batch, foreign};
+use super::{Batch, Context, Error, FieldNorm, Fitting, LayerBackend, Rows, foreign};
 
 /// Takes a batch of training data.
 pub type Visit<'a, B> = &'a mut dyn FnMut(Rows<B>, Context<B>) -> Result<(), Error>;
@@ -95,7 +95,7 @@ impl<B: LayerBackend> BatchChain<B> {
             }
             *next += node.weights.len();
             let inside = node.inside.iter().map(|list| Self::new(list, values, next)).collect::<Result<_, _>>()?;
-            let layer = batch(node.spec, &node.input, &mut fixed)?;
+            let layer = B::batch(node.spec, &node.input, &mut fixed)?;
             all.push(Placed { layer, weights: node.weights.clone(), first, inside });
         }
         Ok(Self { layers: all })

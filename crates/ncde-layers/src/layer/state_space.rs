@@ -1,13 +1,20 @@
 //! A diagonal state-space model; see [`ncde_runtime::layer::StateSpace`].
 //!
-//! Where every row is one step, `g` goes into `B` ahead. Cost: `O(rows x S n)`, memory `O(batch x rows x S)`; with `each` a factor `n` more states.
+//! Where every row is one step, `g` goes into `B` ahead, and with `each` `B` into `C`: what is left are filters, whose states are not stored.
+//!
+//! Cost: `O(rows x S n)`, memory `O(batch x rows x S)`; with `each` and `gap` a factor `n` more states.
+
+use std::sync::Arc;
 
 use burn_tensor::Tensor;
+use ncde_kernels::Float;
+use ncde_kernels::filters::{Gradients, Input, backward, forward};
 use ncde_runtime::layer::{Discretisation, StateSpace};
 
 use super::rows::clear_padding;
 use super::spread::{Parts, for_all, gained, times};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
+use crate::hosted::{HostedKernel, Made, hosted};
 use crate::scan::{Arguments, Numbers, recurrence};
 
 #[derive(Debug)]
@@ -71,7 +78,63 @@ impl<B: LayerBackend> Complex<B> {
     }
 }
 
+/// The filters of every number of a row, in series of so many steps, some of which stand aside.
+#[derive(Debug, Clone)]
+struct Filters {
+    /// Batch, length and channels.
+    shape: [usize; 3],
+    aside: Option<Arc<[bool]>>,
+}
+
+impl Filters {
+    fn input<'a, T>(&'a self, [u, a, c]: [&'a [T]; 3]) -> Input<'a, T> {
+        let [batch, length, channels] = self.shape;
+        Input { batch, length, channels, u, a, c, aside: self.aside.as_deref() }
+    }
+}
+
+impl HostedKernel<3> for Filters {
+    const NAME: &'static str = "banks of filters";
+    const INPUTS: [&'static str; 3] = ["the rows", "the poles", "the readout"];
+
+    fn forward<T: Float>(&self, inputs: [&[T]; 3]) -> Result<Made<T>, ncde_kernels::Error> {
+        let (y, starts) = forward(&self.input(inputs))?;
+        Ok((y, self.shape.to_vec(), starts))
+    }
+
+    fn backward<T: Float>(&self, inputs: [&[T]; 3], stored: &[T], gradient: &[T]) -> Result<[Vec<T>; 3], ncde_kernels::Error> {
+        let Gradients { u, a, c } = backward(&self.input(inputs), stored, gradient)?;
+        Ok([u, a, c])
+    }
+}
+
 impl StateSpaceBatch {
+    /// `Re(C h)` where every number has states of its own and every row is one step: `h' = a h' + x`, `h = g B h'`.
+    fn filtered<B: LayerBackend>(
+        &self,
+        rows: &Rows<B>,
+        x: Tensor<B, 3>,
+        weights: &LayerWeights<'_, B>,
+    ) -> Result<Tensor<B, 3>, Error> {
+        let shape @ [batch, count, width] = x.dims();
+        let [a, g] = self.step(weights, None)?;
+        let complex = |name: &str| -> Result<Complex<B>, Error> { Ok(Complex::split(weights.weight::<1>(name)?.unsqueeze())) };
+        // The readout holds `Re C` and `-Im C`, and so do filters.
+        let Complex(re, im) = complex("output")?;
+        let Complex(re, im) = Complex(re, im.neg()).times(complex("input")?).times(g);
+        // From `[width, states]` to `[states, width]`.
+        let laid = |Complex(re, im): Complex<B>| {
+            let both = [re, im].map(|part| part.reshape([width, self.spec.states]).transpose().reshape([width * self.spec.states]));
+            Tensor::cat(both.to_vec(), 0)
+        };
+        let order = rows.places.in_order();
+        let sorted = order.as_ref().map_or(x.clone(), |order| order.sorted(x));
+        let filters = Filters { shape, aside: order.as_ref().map(|order| order.aside.clone().into()) };
+        let inputs = [sorted.reshape([batch * count * width]), laid(a), laid(Complex(re, im.neg()))];
+        let y = hosted::<B, _, 3, 3>(filters, inputs)?;
+        Ok(order.as_ref().map_or(y.clone(), |order| order.unsorted(y)))
+    }
+
     /// `a` and `g` after the times `dt`, `[batch, rows, 1]` or one for all, to `[.., .., S]`.
     fn step<B: LayerBackend>(&self, weights: &LayerWeights<'_, B>, dt: Option<Tensor<B, 3>>) -> Result<[Complex<B>; 2], Error> {
         let dt = match dt {
@@ -113,6 +176,10 @@ impl<B: LayerBackend> Batch<B> for StateSpaceBatch {
         let (trunk, each) = (rows.places.trunk, self.spec.each);
         let x = clear_padding(rows.values.clone(), &rows.places.lengths, trunk);
         let [batch, count, width] = x.dims();
+        if each && self.spec.gap.is_none() {
+            let seen = self.filtered(&rows, x.clone(), weights)?;
+            return Ok(rows.with(seen + gained(x, weights.weight("skip")?)?));
+        }
         let dt = self.spec.gap.map(|gap| rows.constant(rows.places.steps(gap), [batch, count, 1]));
         let [a, g] = self.step(weights, dt)?;
         let input = if each { weights.weight::<1>("input")?.unsqueeze() } else { weights.weight::<2>("input")?.unsqueeze() };
