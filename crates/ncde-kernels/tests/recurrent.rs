@@ -44,8 +44,7 @@ impl Case {
     fn run<T: Float>(&self) -> (Vec<f64>, [Vec<f64>; 2]) {
         let arrays = self.arrays.each_ref().map(|array| narrow::<T>(array));
         let outputs = self.spec.forward(&self.input(&arrays)).unwrap();
-        let Gradients { x, u } =
-            self.spec.backward(&self.input(&arrays), &outputs.states, &narrow::<T>(&self.weights)).unwrap();
+        let Gradients { x, u } = self.spec.backward(&self.input(&arrays), &outputs.states, &narrow::<T>(&self.weights)).unwrap();
         (wide(&outputs.h), [x, u].map(|array| wide(&array)))
     }
 
@@ -142,9 +141,7 @@ fn steps_are_those_of_the_sequence() {
         let (hidden, right) = (case.spec.hidden(), case.reference());
         let (mut state, gates) = (case.spec.first(), cell.gates() * hidden);
         for (t, x) in case.arrays[0].chunks_exact(gates).enumerate() {
-            let u: Vec<f64> = (0..gates)
-                .map(|i| case.brought(&state, i / (gates / 2), i / 19 % cell.gates(), i % 19))
-                .collect();
+            let u: Vec<f64> = (0..gates).map(|i| case.brought(&state, i / (gates / 2), i / 19 % cell.gates(), i % 19)).collect();
             case.spec.step(x, &u, &mut state).unwrap();
             assert_close(&format!("{cell:?}, step {t}"), &state[..hidden], &right[t * hidden..][..hidden], 1e-12);
         }

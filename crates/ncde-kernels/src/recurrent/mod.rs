@@ -170,7 +170,10 @@ impl Recurrent {
     fn check<T: Float>(&self, operation: &'static str, input: &Input<'_, T>) -> Result<(), Error> {
         let &Input { batch, length, x, u, aside } = input;
         let (gates, size) = (self.cell.gates(), self.size);
-        want_some(operation, &[("size", batch), ("length", length), ("number of heads", self.heads), ("number of states", size)])?;
+        want_some(
+            operation,
+            &[("size", batch), ("length", length), ("number of heads", self.heads), ("number of states", size)],
+        )?;
         let (batch, length) = (("batch #", batch), ("length #", length));
         let per_head = [("# heads", self.heads), ("# states", size)];
         want_shape(operation, "x", x.len(), &[batch, length, ("# gates", gates), per_head[0], per_head[1]])?;

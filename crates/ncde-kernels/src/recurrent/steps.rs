@@ -266,7 +266,10 @@ pub(crate) fn forward<T: Float>(spec: &Recurrent, input: &Input<'_, T>) -> Outpu
     of_cell!(spec.cell, all::<T>(spec, input))
 }
 
-fn all<T: Float, C: Equations<G, N> + Sync, const G: usize, const N: usize>(spec: &Recurrent, input: &Input<'_, T>) -> Outputs<T> {
+fn all<T: Float, C: Equations<G, N> + Sync, const G: usize, const N: usize>(
+    spec: &Recurrent,
+    input: &Input<'_, T>,
+) -> Outputs<T> {
     let (&Input { batch, length, x, u, aside }, layout) = (input, Layout::padded(spec));
     let (blocks, width) = (blocks(batch), length * layout.hidden());
     let (mut h, mut states) = (vec![T::ZERO; batch * width], vec![T::ZERO; batch * N * width]);

@@ -3,7 +3,7 @@
 //! Each line is a process of `ncde bench train`: a batch, forward, in reverse, update. Its memory is that of the process, on a GPU what it reserves there. On a GPU the kernels choose the
 //! chunks of the scan themselves; with the five sizes of the thesis the recurrence is timed alone.
 
-use ncde_experiment::{Budget, Error, Job, Mean, Measured, Plan, Published, Record, Request, mean, names, uea_shapes};
+use ncde_experiment::{Budget, Error, Job, Mean, Plan, Published, Record, Request, mean, names, uea_shapes};
 
 use super::timing::{self, CHUNKS, GIGABYTES, LENGTH, LOG_ODE, MEMORY, SCAN, TIME, known, mebibytes};
 
