@@ -173,7 +173,7 @@ fn recordings_that_are_missing_say_where_to_get_them_or_are_drawn() {
         std::fs::write(own.join(format!("S{person}.pkl")), "").unwrap();
     }
     let plan = entry.plan(&Request { data: Some(folder.path().into()), ..Request::new(Budget::Paper) }).unwrap();
-    assert!(plan.jobs.len() == 8 * 5 && plan.published.len() == 3 && plan.jobs.iter().all(|job| job.task == "heart-rate"));
+    assert!(plan.jobs.len() == 12 * 5 && plan.published.len() == 7 && plan.jobs.iter().all(|job| job.task == "heart-rate"));
     assert_eq!(plan.jobs[0].settings["data"]["people"], serde_json::json!(["S1", "S2", "S15"]));
     // What cannot be read is told by its file.
     let stop = Arc::new(AtomicBool::new(false));
