@@ -271,7 +271,8 @@ fn engines_get_one_command_for_each_run() {
 
 #[test]
 fn the_grids_of_the_thesis_are_those_of_its_tables() {
-    let counts = [("ncde", 72), ("nrde", 432), ("log-ncde", 1296), ("slice", 324), ("nrde-ppg", 288), ("log-ncde-ppg", 864)];
+    let of_neural = [("ncde", 72), ("nrde", 432), ("log-ncde", 1296), ("slice", 324), ("nrde-ppg", 288), ("log-ncde-ppg", 864)];
+    let counts = [&of_neural[..], &[("lru", 162), ("s5", 162), ("s6", 162), ("mamba", 1458)]].concat();
     let grids = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grids");
     assert_eq!(std::fs::read_dir(grids).unwrap().count(), counts.len());
     let folder = Folder::new();

@@ -104,7 +104,7 @@ fn missing_data_say_where_to_get_them() {
     ["TRAIN", "TEST"].iter().for_each(|part| std::fs::write(own.join(format!("Heartbeat_{part}.ts")), "").unwrap());
     let data = Some(folder.path().to_path_buf());
     let plan = entry.plan(&Request { data, ..Request::new(Budget::Paper) }).unwrap();
-    assert!(plan.jobs.iter().all(|job| job.task == "Heartbeat") && plan.jobs.len() == 11 * 5);
+    assert!(plan.jobs.iter().all(|job| job.task == "Heartbeat") && plan.jobs.len() == 16 * 5);
 }
 
 #[test]
@@ -131,6 +131,13 @@ fn parts_are_those_of_a_file_beside_one_array_or_those_that_are_given() {
     assert!(
         own[1].0 == "Heartbeat" && own[1].1.contains("split = \"thesis-jax-0.5\"") && own[1].1.contains("deduplicate = true")
     );
+    // The Linear NCDE is a list of layers, of which the drive is the integral of the values over a time of 1.
+    let linear = settings(&Request { models: vec!["linear-ncde".into()], tasks: vec!["Heartbeat".into()], ..request.clone() });
+    let is_integral = linear[0].1.contains("kind = \"values\"") && linear[0].1.contains("scale = 0.00246");
+    assert!(linear.len() == 1 && is_integral && linear[0].1.contains("thesis-jax-0.5"), "{linear:?}");
+    // At least 500 steps, as published.
+    let ncde = settings(&Request { models: vec!["ncde".into()], tasks: vec!["Heartbeat".into()], ..request.clone() });
+    assert!(ncde[0].1.contains("solver_steps = 2"), "{ncde:?}");
     // Published Log-NCDEs are those of 2024, whose code drew other parts.
     let neural = settings(&Request { models: vec!["log-ncde".into()], tasks: vec!["Heartbeat".into()], ..request.clone() });
     assert!(neural.len() == 1 && neural[0].1.contains("split = \"thesis-jax-0.4\""), "{neural:?}");
@@ -166,7 +173,7 @@ fn recordings_that_are_missing_say_where_to_get_them_or_are_drawn() {
         std::fs::write(own.join(format!("S{person}.pkl")), "").unwrap();
     }
     let plan = entry.plan(&Request { data: Some(folder.path().into()), ..Request::new(Budget::Paper) }).unwrap();
-    assert!(plan.jobs.len() == 8 * 5 && plan.published.len() == 3 && plan.jobs.iter().all(|job| job.task == "heart-rate"));
+    assert!(plan.jobs.len() == 12 * 5 && plan.published.len() == 7 && plan.jobs.iter().all(|job| job.task == "heart-rate"));
     assert_eq!(plan.jobs[0].settings["data"]["people"], serde_json::json!(["S1", "S2", "S15"]));
     // What cannot be read is told by its file.
     let stop = Arc::new(AtomicBool::new(false));

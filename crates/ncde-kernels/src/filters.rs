@@ -78,7 +78,10 @@ impl<'a, T: Number> Input<'a, T> {
     fn check(&self, operation: &'static str) -> Result<(), Error> {
         let &Self { batch, length, channels, u, a, c, aside } = self;
         let rows = batch * length;
-        want_some(operation, &[("size", batch), ("length", length), ("number of channels", channels), ("number of states", a.len())])?;
+        want_some(
+            operation,
+            &[("size", batch), ("length", length), ("number of channels", channels), ("number of states", a.len())],
+        )?;
         want(operation, "a", a.len(), a.len() / (2 * channels) * 2 * channels, || format!("2 x states x {channels} channels"))?;
         want(operation, "c", c.len(), a.len(), || "as many as of a".into())?;
         want(operation, "u", u.len(), rows * channels, || format!("batch {batch} x length {length} x {channels}"))?;
@@ -116,7 +119,9 @@ pub fn forward<T: Float>(input: &Input<'_, T>) -> Result<(Vec<T>, Vec<T>), Error
 pub fn backward<T: Float>(input: &Input<'_, T>, starts: &[T], gradient: &[T]) -> Result<Gradients<T>, Error> {
     let operation = "the reverse pass of filters";
     input.check(operation)?;
-    want(operation, "the array of states", starts.len(), input.batch * input.parts() * input.size(), || "batch x parts x 2 x N x E".into())?;
+    want(operation, "the array of states", starts.len(), input.batch * input.parts() * input.size(), || {
+        "batch x parts x 2 x N x E".into()
+    })?;
     want(operation, "the gradient", gradient.len(), input.u.len(), || "batch x length x E".into())?;
     let gradients = T::filters_backward(input, starts, gradient);
     let Gradients { u, a, c } = &gradients;
@@ -130,7 +135,8 @@ fn advance<T: Number>(a: &[T], u: &[T], before: &[T], next: &mut [T]) {
     let (half, width) = (a.len() / 2, u.len());
     let (next_re, next_im) = next.split_at_mut(half);
     for (n, (next_re, next_im)) in next_re.chunks_exact_mut(width).zip(next_im.chunks_exact_mut(width)).enumerate() {
-        let [(a_re, a_im), (re, im)] = [a, before].map(|array| (&array[n * width..][..width], &array[half + n * width..][..width]));
+        let [(a_re, a_im), (re, im)] =
+            [a, before].map(|array| (&array[n * width..][..width], &array[half + n * width..][..width]));
         for e in 0..width {
             next_re[e] = a_re[e] * re[e] - a_im[e] * im[e] + u[e];
             next_im[e] = a_re[e] * im[e] + a_im[e] * re[e];

@@ -378,7 +378,7 @@ fn differences(budget: Budget, device: Device) -> Vec<String> {
     let place = if device == Device::Cpu { "processor" } else { "GPU" };
     let mut all = vec![
         "Settings are those that the published search selected for each model; its grid is not searched again. LRU, S5, S6 and Mamba have layer norms where the published \
-         blocks have batch norms (LRU, S5), silu where they have gelu, and no dropout inside a block; S5 begins with the frequencies of S4D-Inv."
+         blocks have batch norms (LRU, S5), silu where they have gelu, and no dropout inside a block; LRU begins with radii from 0.9 to 0.999 and angles up to pi/10 (published: 0 to 1, 2 pi), S5 with the frequencies of S4D-Inv."
             .to_owned(),
         "Parts are those that the thesis's code draws for the seed: that of 2024 for NCDE, NRDE, Log-NCDE, LRU, S5, S6 and Mamba (original Threefry; the published S6 and Mamba drew theirs by PyTorch), that of 2025 for all others (partitionable Threefry), \
          as their published rows; others with `--split`. A data set in one .npz has \

@@ -150,7 +150,8 @@ impl StateSpaceBatch {
         let Complex(re, im) = Complex(re, im.neg()).times(complex("input")?).times(g);
         // From `[width, states]` to `[states, width]`.
         let laid = |Complex(re, im): Complex<B>| {
-            let both = [re, im].map(|part| part.reshape([width, self.spec.states]).transpose().reshape([width * self.spec.states]));
+            let both =
+                [re, im].map(|part| part.reshape([width, self.spec.states]).transpose().reshape([width * self.spec.states]));
             Tensor::cat(both.to_vec(), 0)
         };
         let order = rows.places.in_order();

@@ -14,6 +14,9 @@ use crate::Error;
 /// What is added to the variance of a row before it is divided by its root.
 pub const NORM_EPSILON: f64 = 1e-5;
 
+/// Distances from the mean are multiplied with this before they are squared, so that the squares of states that have grown to 1e31 still fit in `f32`. A power of two changes no digit.
+const NORM_SCALE: f64 = 1.0 / (1_u64 << 40) as f64;
+
 /// Layer normalisation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,7 +63,26 @@ impl LayerNorm {
         let share = T::one() / T::from(x.len()).unwrap_or_else(T::one);
         let sum = |of: &dyn Fn(T) -> T| x.iter().fold(T::zero(), |sum, &x| sum + of(x)) * share;
         let mean = sum(&|x| x);
-        let variance = sum(&|x| (x - mean) * (x - mean));
-        (mean, T::one() / (variance + T::from(NORM_EPSILON).unwrap_or_else(T::zero)).sqrt())
+        let [scale, epsilon] = [NORM_SCALE, NORM_EPSILON].map(|x| T::from(x).unwrap_or_else(T::one));
+        let variance = sum(&|x| ((x - mean) * scale).powi(2));
+        (mean, scale / (variance + epsilon * scale * scale).sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LayerNorm;
+
+    #[test]
+    fn rows_of_large_states_have_a_variance() {
+        let row = [1e25_f32, -3e25, 2e25, 5e24];
+        let (mean, factor) = LayerNorm::moments(&row);
+        let variance = row.iter().map(|x| ((x - mean) * factor).powi(2)).sum::<f32>() / 4.0;
+        assert!((variance - 1.0).abs() < 1e-5, "{variance}");
+        // Of small rows no digit changes.
+        let (_, factor) = LayerNorm::moments(&[0.5_f32, -0.25, 1.0, 3.0]);
+        let plain = |x: f32| (x - 1.0625) * (x - 1.0625);
+        let variance = (((plain(0.5) + plain(-0.25)) + plain(1.0)) + plain(3.0)) * 0.25;
+        assert_eq!(factor, 1.0 / (variance + 1e-5_f32).sqrt());
     }
 }

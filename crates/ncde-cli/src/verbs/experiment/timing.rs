@@ -39,19 +39,36 @@ const WINDOWS: usize = 1499;
 
 pub(super) const TIME: Metric =
     Metric { name: "seconds", title: "time of 1000 training steps (s)", factor: 1e3, digits: 1, better: Some(Better::Less) };
-const MEMORY: Metric =
+pub(super) const MEMORY: Metric =
     Metric { name: "peak_mib", title: "peak of memory (MiB)", factor: 1.0, digits: 0, better: Some(Better::Less) };
 
 /// A structure as it is typed, and what was published for each column.
 type Known<const N: usize> = (&'static str, [f64; N]);
 
-/// A job that is a process of `ncde bench` on the device of the experiment; `read` takes numbers of the line it prints by name.
-pub(super) fn process(
-    model: &str,
-    task: &str,
-    arguments: Vec<String>,
-    read: impl Fn(&dyn Fn(&str) -> f64) -> Measured + 'static,
-) -> Job {
+/// Published seconds of 1000 training steps against the steps of the scan that are taken at once.
+pub(super) const CHUNKS: [(&str, Option<usize>); 5] =
+    [("recurrent", None), ("chunk-4", Some(4)), ("chunk-16", Some(16)), ("chunk-64", Some(64)), ("chunk-256", Some(256))];
+pub(super) const SCAN: [Known<5>; 3] = [
+    ("diagonal", [311.0, 134.2, 57.5, 31.01, 21.1]),
+    ("block", [374.89, 326.75, 161.74, 68.59, 30.53]),
+    ("dense", [444.68, 439.51, 257.56, 126.01, 71.54]),
+];
+
+/// The same for every observation and for windows of 12, each without and with a scan of 128 steps, and gigabytes of a GPU.
+pub(super) const LOG_ODE: [Known<4>; 3] = [
+    ("diagonal", [317.49, 23.51, 33.03, 10.96]),
+    ("block", [378.2, 48.74, 46.98, 13.24]),
+    ("dense", [465.94, 167.86, 47.95, 29.37]),
+];
+pub(super) const GIGABYTES: [[f64; 4]; 3] = [[2.69, 2.69, 2.69, 2.69], [2.69, 4.73, 2.69, 2.69], [35.45, 51.84, 2.69, 6.79]];
+
+/// Published megabytes in the unit of our tables.
+pub(super) fn mebibytes(megabytes: f64) -> f64 {
+    megabytes * 1e6 / f64::from(1 << 20)
+}
+
+/// A job that is a process of `ncde bench` on the device of the experiment; it measures the time and the peak of memory of the line it prints.
+pub(super) fn process(model: &str, task: &str, arguments: Vec<String>) -> Job {
     let settings = json!({"command": arguments.join(" ")});
     let work = move |control: &mut Control<'_>| {
         let device = format!("{:?}", control.device).to_lowercase();
@@ -61,19 +78,19 @@ pub(super) fn process(
         let line: Value = serde_json::from_slice(&ran.stdout).map_err(|_| {
             Error::Refused(format!("`ncde bench {}`: {}", arguments.join(" "), String::from_utf8_lossy(&ran.stderr)))
         })?;
-        Ok(Some(read(&|key| line.get(key).and_then(Value::as_f64).unwrap_or(f64::NAN))))
+        let number = |metric: Metric| (metric.name, line.get(metric.name).and_then(Value::as_f64).unwrap_or(f64::NAN));
+        Ok(Some(Measured::of(&[number(TIME), number(MEMORY)])))
     };
     Job { model: model.into(), task: task.into(), seed: 0, settings, spare: None, work: Box::new(work) }
 }
 
 /// A line of time and memory.
-fn timed(model: &str, task: &str, bench: &str, budget: Budget) -> Job {
+pub(super) fn timed(model: &str, task: &str, bench: &str, budget: Budget) -> Job {
     let repeat = budget.of(1, 5);
-    let arguments = format!("{bench} --repeat {repeat}").split_whitespace().map(str::to_owned).collect();
-    process(model, task, arguments, |number| Measured::of(&[("seconds", number("seconds")), ("peak_mib", number("peak_mib"))]))
+    process(model, task, format!("{bench} --repeat {repeat}").split_whitespace().map(str::to_owned).collect())
 }
 
-fn linear(structure: &str, batch: usize, length: usize, scan: Option<usize>) -> String {
+pub(super) fn linear(structure: &str, batch: usize, length: usize, scan: Option<usize>) -> String {
     let mode = scan.map_or_else(|| "--mode recurrent".to_owned(), |chunk| format!("--mode parallel --chunk {chunk}"));
     // With windows the coefficients are those of log-signatures; all brackets of diagonal matrices vanish.
     let depth = if length < LENGTH && structure != "diagonal" { 2 } else { 1 };
@@ -102,15 +119,8 @@ fn scan_table(request: &Request) -> Result<Plan, Error> {
     if request.device != Device::Cpu {
         return steps::scan(request);
     }
-    const CHUNKS: [(&str, Option<usize>); 5] =
-        [("recurrent", None), ("chunk-4", Some(4)), ("chunk-16", Some(16)), ("chunk-64", Some(64)), ("chunk-256", Some(256))];
-    const ROWS: [Known<5>; 3] = [
-        ("diagonal", [311.0, 134.2, 57.5, 31.01, 21.1]),
-        ("block", [374.89, 326.75, 161.74, 68.59, 30.53]),
-        ("dense", [444.68, 439.51, 257.56, 126.01, 71.54]),
-    ];
     let (mut jobs, mut published) = (Vec::new(), Vec::new());
-    for (structure, times) in ROWS {
+    for (structure, times) in SCAN {
         for ((task, scan), seconds) in CHUNKS.into_iter().zip(times) {
             jobs.push(timed(structure, task, &linear(structure, 1, LENGTH, scan), request.budget));
             published.push(known(structure, task, TIME.name, seconds / 1e3));
@@ -129,18 +139,12 @@ fn log_ode_table(request: &Request) -> Result<Plan, Error> {
         ("windows-of-12", WINDOWS, None),
         ("windows-of-12-chunk-128", WINDOWS, Some(128)),
     ];
-    const ROWS: [Known<4>; 3] = [
-        ("diagonal", [317.49, 23.51, 33.03, 10.96]),
-        ("block", [378.2, 48.74, 46.98, 13.24]),
-        ("dense", [465.94, 167.86, 47.95, 29.37]),
-    ];
-    const GIGABYTES: [[f64; 4]; 3] = [[2.69, 2.69, 2.69, 2.69], [2.69, 4.73, 2.69, 2.69], [35.45, 51.84, 2.69, 6.79]];
     let (mut jobs, mut published) = (Vec::new(), Vec::new());
-    for ((structure, times), memory) in ROWS.into_iter().zip(GIGABYTES) {
+    for ((structure, times), memory) in LOG_ODE.into_iter().zip(GIGABYTES) {
         for (i, (task, length, scan)) in WAYS.into_iter().enumerate() {
             jobs.push(timed(structure, task, &linear(structure, 4, length, scan), request.budget));
             published.push(known(structure, task, TIME.name, times[i] / 1e3));
-            published.push(known(structure, task, MEMORY.name, memory[i] * 1e9 / f64::from(1 << 20)));
+            published.push(known(structure, task, MEMORY.name, mebibytes(1e3 * memory[i])));
         }
     }
     Ok(plan("Log-ODE windows and the parallel scan", request.budget, jobs, published, terms))
@@ -171,7 +175,7 @@ fn eigenworms(request: &Request) -> Result<Plan, Error> {
         ("log-linear-ncde", "chunk-128", 17.5, 3492.0),
     ];
     let both = |(model, task, seconds, megabytes): (&'static str, &'static str, f64, f64)| {
-        [known(model, task, TIME.name, seconds / 1e3), known(model, task, MEMORY.name, megabytes * 1e6 / f64::from(1 << 20))]
+        [known(model, task, TIME.name, seconds / 1e3), known(model, task, MEMORY.name, mebibytes(megabytes))]
     };
     Ok(plan("Linear and non-linear models on EigenWorms", budget, jobs, values.into_iter().flat_map(both).collect(), |_| {
         Vec::new()

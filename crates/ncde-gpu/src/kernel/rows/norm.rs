@@ -14,6 +14,8 @@ use crate::kernel::unit::{cube_number, unit_below};
 
 /// Units of a row.
 pub(crate) const TEAM: usize = 32;
+/// Distances are multiplied with this before they are squared: 2^-40, so that the squares of states that have grown to 1e31 fit in `f32`.
+const SCALE: f32 = 1.0 / (1_u64 << 40) as f32;
 /// Rows of a cube.
 pub(crate) const ROWS: usize = 8;
 
@@ -49,10 +51,10 @@ fn moments(shared: &mut SharedMemory<f32>, x: &Array<f32>, of: &Row, width: usiz
     let mean = total(shared, sum, TEAM) / f32::cast_from(width);
     let mut squares = f32::new(0.0);
     for c in range_stepped(of.lane, of.end, TEAM) {
-        let deviation = x[of.at + c] - mean;
+        let deviation = (x[of.at + c] - mean) * SCALE;
         squares += deviation * deviation;
     }
-    let factor = 1.0 / f32::sqrt(total(shared, squares, TEAM) / f32::cast_from(width) + epsilon);
+    let factor = SCALE / f32::sqrt(total(shared, squares, TEAM) / f32::cast_from(width) + epsilon * SCALE * SCALE);
     (mean, factor)
 }
 
