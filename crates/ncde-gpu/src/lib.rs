@@ -29,6 +29,8 @@ mod device;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod device_kernel;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub mod filters;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod forward;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod guard;

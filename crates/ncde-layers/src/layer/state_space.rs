@@ -7,6 +7,10 @@
 use std::sync::Arc;
 
 use burn_tensor::Tensor;
+#[cfg(feature = "gpu")]
+use cubecl::Runtime;
+#[cfg(feature = "gpu")]
+use ncde_gpu::{DeviceKernel, Gpu, filters as device};
 use ncde_kernels::Float;
 use ncde_kernels::filters::{Gradients, Input, backward, forward};
 use ncde_runtime::layer::{Discretisation, StateSpace};
@@ -83,6 +87,9 @@ impl<B: LayerBackend> Complex<B> {
 struct Filters {
     /// Batch, length and channels.
     shape: [usize; 3],
+    /// Of each channel.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "slices know their lengths"))]
+    states: usize,
     aside: Option<Arc<[bool]>>,
 }
 
@@ -105,6 +112,13 @@ impl HostedKernel<3> for Filters {
     fn backward<T: Float>(&self, inputs: [&[T]; 3], stored: &[T], gradient: &[T]) -> Result<[Vec<T>; 3], ncde_kernels::Error> {
         let Gradients { u, a, c } = backward(&self.input(inputs), stored, gradient)?;
         Ok([u, a, c])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_device<R: Runtime>(&self, _: &Gpu<R>) -> Option<(impl DeviceKernel<3>, [usize; 2])> {
+        let [batch, length, channels] = self.shape;
+        let filters = device::Filters { channels, states: self.states, aside: self.aside.clone() };
+        filters.fits().then_some((filters, [batch, length]))
     }
 }
 
@@ -156,7 +170,7 @@ impl StateSpaceBatch {
         };
         let order = rows.places.in_order();
         let sorted = order.as_ref().map_or(x.clone(), |order| order.sorted(x));
-        let filters = Filters { shape, aside: order.as_ref().map(|order| order.aside.clone().into()) };
+        let filters = Filters { shape, states: self.spec.states, aside: order.as_ref().map(|order| order.aside.clone().into()) };
         let inputs = [sorted.reshape([batch * count * width]), laid(a), laid(Complex(re, im.neg()))];
         let y = hosted::<B, _, 3, 3>(filters, inputs)?;
         Ok(order.as_ref().map_or(y.clone(), |order| order.unsorted(y)))
