@@ -138,8 +138,7 @@ impl Step for GruDStep {
     fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
         let c = self.delta.len();
         let (clock, rest) = memory.wide.split_at_mut(Clock::MEMORY);
-        let (left, rest) = rest.split_at_mut(c);
-        let (before, h) = rest.split_at_mut(c);
+        let (left, before) = rest.split_at_mut(c);
         let began = clock[0] == 1.0;
         let passed = Some(self.clock.passes(clock, row.time)).filter(|_| began);
         for i in 0..c {
@@ -159,8 +158,8 @@ impl Step for GruDStep {
         }
         self.fade.copy_from_slice(&self.decay_state_bias);
         affine(&self.delta, &self.decay_state, &mut self.fade);
-        h.iter_mut().zip(&self.fade).for_each(|(h, fade)| *h *= f64::from((-fade.max(0.0)).exp()));
-        self.cell.push(Share { wide: h, narrow: memory.narrow }, Row { values: &self.inputs, ..row }, out)
+        memory.narrow.iter_mut().zip(&self.fade).for_each(|(h, fade)| *h *= (-fade.max(0.0)).exp());
+        self.cell.push(Share { wide: &mut [], narrow: memory.narrow }, Row { values: &self.inputs, ..row }, out)
     }
 }
 
