@@ -197,7 +197,7 @@ fn models([hidden, states]: [usize; 2]) -> Vec<(String, String)> {
 }
 
 fn training(budget: Budget) -> String {
-    let [steps, every] = budget.of([600, 200], [1_000_000, 10_000]);
+    let [steps, every] = budget.of([300, 100], [1_000_000, 10_000]);
     let rate = budget.of(1e-2, 1e-4);
     format!(
         "[prepare]\nscale = \"none\"\ntime = false\n[data]\nvalidation = 0.1\n[train]\nsteps = {steps}\nevaluate_every = {every}\nbatch = 32\n\
@@ -219,7 +219,7 @@ fn differences(budget: Budget) -> Vec<String> {
     ];
     if budget == Budget::Quick {
         all.push(
-            "Cut: S4D and S6 have 32 numbers with 16 states each instead of 256 with 256, and 600 steps at rate 1e-2 that falls instead of a million at 1e-4; the random \
+            "Cut: S4D and S6 have 32 numbers with 16 states each instead of 256 with 256, and 300 steps at rate 1e-2 that falls instead of a million at 1e-4; the random \
              one is whole. One seed."
                 .into(),
         );
