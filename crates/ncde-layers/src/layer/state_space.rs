@@ -1,8 +1,8 @@
 //! A diagonal state-space model; see [`ncde_runtime::layer::StateSpace`].
 //!
-//! Where every row is one step, `g` goes into `B` ahead, and with `each` `B` into `C`: what is left are filters, whose states are not stored.
+//! Where every row is one step, `g` goes into `B` ahead, and with `per_channel` `B` into `C`: what is left are filters, whose states are not stored.
 //!
-//! Cost: `O(rows x S n)`, memory `O(batch x rows x S)`; with `each` and `gap` a factor `n` more states.
+//! Cost: `O(rows x S n)`, memory `O(batch x rows x S)`; with `per_channel` and `gap` a factor `n` more states.
 
 use std::sync::Arc;
 
@@ -214,18 +214,19 @@ impl StateSpaceBatch {
 
 impl<B: LayerBackend> Batch<B> for StateSpaceBatch {
     fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
-        let (trunk, each) = (rows.places.trunk, self.spec.each);
+        let (trunk, per_channel) = (rows.places.trunk, self.spec.per_channel);
         let x = clear_padding(rows.values.clone(), &rows.places.lengths, trunk);
         let [batch, count, width] = x.dims();
-        if each && self.spec.gap.is_none() {
+        if per_channel && self.spec.gap.is_none() {
             let seen = self.filtered(&rows, x.clone(), weights)?;
             return Ok(rows.with(seen + gained(x, weights.weight("skip")?)?));
         }
         let dt = self.spec.gap.map(|gap| rows.constant(rows.places.steps(gap), [batch, count, 1]));
         let [a, g] = self.step(weights, dt)?;
-        let input = if each { weights.weight::<1>("input")?.unsqueeze() } else { weights.weight::<2>("input")?.unsqueeze() };
+        let input =
+            if per_channel { weights.weight::<1>("input")?.unsqueeze() } else { weights.weight::<2>("input")?.unsqueeze() };
         // What drives all states of a number is that number.
-        let parts = each.then(|| Parts::new(width, self.spec.states, &x));
+        let parts = per_channel.then(|| Parts::new(width, self.spec.states, &x));
         let by_rows = |input: Complex<B>| -> Result<Tensor<B, 3>, Error> {
             let Some(parts) = &parts else { return times(x.clone(), input.joined().squeeze_dim(0)) };
             let spread = parts.spread(x.clone())?;

@@ -6,7 +6,7 @@
 //!
 //! | layer | omega | xi | `A^i` | flow |
 //! | --- | --- | --- | --- | --- |
-//! | `state-space` with `each` (S4D) | time | `int B x dt`, rows held | blocks of two, as states are complex | exact |
+//! | `state-space` with `per_channel` (S4D) | time | `int B x dt`, rows held | blocks of two, as states are complex | exact |
 //! | `selective` (S6) | `int d_e dt`, for each number `e` of rows | `d x b` after each step | diagonal, with the states of number `e` | exact |
 //! | `delta-net` | `int log(1 - beta) k k^T`, or `- beta k k^T` by first-order steps | `beta v k^T` after each step | one entry each, dense | exact, or first order |
 //!
@@ -72,7 +72,8 @@ fn dot(x: &[f64], y: &[f64]) -> f64 {
 
 #[test]
 fn s4d_is_driven_by_time() {
-    let layer = json!({"layer": "state-space", "states": 2, "each": true, "discretisation": "zero-order-hold", "gap": GAP});
+    let layer =
+        json!({"layer": "state-space", "states": 2, "per_channel": true, "discretisation": "zero-order-hold", "gap": GAP});
     check(layer, |own, series| {
         let (decay, turn, step, input, output) = (own("decay"), own("turn"), own("step"), own("input"), own("output"));
         let (skip, count) = (own("skip"), decay.len());

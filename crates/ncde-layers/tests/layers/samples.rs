@@ -346,7 +346,7 @@ fn residual_stack(layer: &Value) -> Value {
 fn state_spaces() -> Vec<Sample> {
     let mut all = Vec::new();
     for rule in ["powers", "zero-order-hold", "bilinear"] {
-        for more in [json!({}), json!({"each": true}), json!({"gap": 0.7}), json!({"each": true, "gap": 0.3})] {
+        for more in [json!({}), json!({"per_channel": true}), json!({"gap": 0.7}), json!({"per_channel": true, "gap": 0.3})] {
             let layer = with(&json!({"layer": "state-space", "states": 3, "discretisation": rule}), more.clone());
             let name = format!("state-space {rule} {more}");
             all.push(sample(name.clone(), numbers(3, 1), json!([layer])));

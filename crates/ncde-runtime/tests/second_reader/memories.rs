@@ -86,7 +86,7 @@ fn state_space(dice: &mut Dice) -> Value {
     let rule = dice.one_of(&["powers", "zero-order-hold", "bilinear"]);
     let mut layer = json!({"layer": "state-space", "states": dice.whole(1, 5), "discretisation": rule});
     if dice.chance(0.6) {
-        layer["each"] = dice.chance(0.7).into();
+        layer["per_channel"] = dice.chance(0.7).into();
     }
     gap(dice, &mut layer);
     layer
