@@ -40,7 +40,7 @@ const FORECAST_ROWS: usize = 20;
 /// | `data.split` | as a file of parts says, if there is one; by time for outputs at steps of fewer than 10 long series; by files if there is a test file, else by chance |
 /// | `data.validation`, `data.test_share` | 0.15 each; nothing to validate on with fewer than 200 cases, or for a `reservoir`, unless it is a forecast |
 /// | `data.stratified` | yes, if there are classes and the split is not the thesis's |
-/// | `prepare.scale`, `prepare.time` | min-max, yes; standard, no for a `reservoir` |
+/// | `prepare.scale`, `prepare.time` | min-max, yes; standard, no for a `reservoir`; standard, yes for `gru-d` |
 /// | `prepare.missing` | counts if a value is missing and the split is not by time, else forward |
 /// | `model` | see `preset` |
 /// | `train.steps`, `train.batch`, `train.rate`, `train.schedule` | 1500 (3000 where short words come first), 32, 0.003, cosine after 100 steps of warm-up |
@@ -190,9 +190,11 @@ impl Settings {
         let split = Split { validation, test: if by_files { 0.0 } else { test }, fold: fold.filter(|_| !by_files), thesis, seed };
 
         let p = &mut config.prepare;
+        // In GRU-D what is missing fades towards 0, which is to be the mean.
+        let fades = config.model.name.as_deref() == Some("gru-d");
         let usual = if tokens {
             Scale::None
-        } else if closed {
+        } else if closed || fades {
             Scale::Standard
         } else {
             Scale::MinMax

@@ -76,7 +76,7 @@ fn every_model_by_name_trains_on_numbers_and_on_words() {
     let names: Vec<&str> = ncde_train::presets().map(|(name, _)| name).collect();
     let others = ["reservoir", "slice", "stack", "ncde", "nrde", "log-ncde", "signature"];
     let compared: Vec<&str> = names.into_iter().filter(|name| !others.contains(name)).collect();
-    assert!(compared.len() >= 21, "{compared:?}");
+    assert!(compared.len() >= 24, "{compared:?}");
     for name in compared {
         for data in [small(), words()] {
             let of_words = data.vocabulary.is_some();
@@ -98,6 +98,8 @@ fn keys_of_other_models_are_refused() {
         ("lru", "heads=2"),
         ("transformer", "states=3"),
         ("deltanet", "products=2"),
+        ("mamba3", "convolution=2"),
+        ("gru-d", "states=3"),
         ("d-linoss", "real_gaps=true"),
     ] {
         let error = Run::new(&config(&[&format!("name={name}"), key]), small(), None).unwrap_err().to_string();

@@ -8,7 +8,9 @@
 //! | --- | --- |
 //! | `lru`, `s4d`, `s5`, `s6`, `linoss-im`, `linoss-imex`, `d-linoss` | the state-space model, `silu`, and a gate: `glu(W silu(ssm(x)))` |
 //! | `mamba` | `W (s6(silu(convolution(U x))) silu(V x))`, `U` and `V` to twice as many numbers |
+//! | `mamba2`, `mamba3` | the layer of that name, with twice as many numbers inside |
 //! | `lstm`, `gru` | the layer alone, one on the other, without norm and skip |
+//! | `gru-d` | the layer alone, on observations and their counts as they are; `gru` behind it |
 //! | `slstm`, `mlstm`, `xlstm` | the cell of the paper, `mlstm` between layers as in `mamba`; `xlstm` takes both by turns |
 //! | `rwkv7` | the time mixing of RWKV-7 |
 //! | `transformer` | attention with positions in real time |
@@ -18,8 +20,8 @@ use ncde_kernels::neural::Activation as Pointwise;
 use ncde_runtime::At;
 use ncde_runtime::LayerSpec;
 use ncde_runtime::layer::{
-    Activation, Attention, Convolution, DeltaNet, Discretisation, Dropout, Embedding, Function, Gru, LayerNorm, Linear, Lstm,
-    Mlstm, Oscillators, Over, Product, Residual, Rows, Rwkv, Scheme, Selective, Signal, Slstm, StateSpace,
+    Activation, Attention, Convolution, DeltaNet, Discretisation, Dropout, Embedding, Function, Gru, GruD, LayerNorm, Linear,
+    Lstm, Mamba2, Mamba3, Mlstm, Oscillators, Over, Product, Residual, Rows, Rwkv, Scheme, Selective, Signal, Slstm, StateSpace,
 };
 
 use super::head::read;
@@ -33,21 +35,21 @@ table! {
     pub(crate) SequenceKeys {
         /// How many blocks there are; 2 by default.
         blocks: usize,
-        /// The numbers between blocks, and the states of `lstm`, `gru` and `slstm`; 64 by default.
+        /// The numbers between blocks, and the states of `lstm`, `gru`, `gru-d` and `slstm`; 64 by default.
         hidden: usize,
-        /// States of `lru`, `s5` and of oscillators in all (64), of each number in `s4d`, `s6` and `mamba` (16).
+        /// States of `lru`, `s5` and of oscillators in all (64), of each number in `s4d`, `s6`, `mamba` (16), `mamba2` and `mamba3` (64).
         states: usize,
-        /// Heads of attention, of its linear kin and of `slstm`, `mlstm` and `xlstm`; 4 by default, fewer where they do not divide the numbers.
+        /// Heads of attention, of its linear kin and of `mamba2`, `mamba3`, `slstm`, `mlstm` and `xlstm`; 4 by default, fewer where they do not divide the numbers.
         heads: usize,
         /// Factors a row of `delta-product` and `gated-delta-product`; 2 by default.
         products: usize,
-        /// How many rows the convolution of `mamba` sees; 4 by default.
+        /// How many rows the convolution of `mamba` and `mamba2` sees; 4 by default.
         convolution: usize,
-        /// To how many times the numbers between blocks `mamba` widens them inside; 2 by default.
+        /// To how many times the numbers between blocks `mamba`, `mamba2` and `mamba3` widen them inside; 2 by default.
         expand: usize,
         /// How many rows a row of a `transformer` sees; by default as many as the longest series has, 4096 at most.
         context: usize,
-        /// Whether the steps of `lru`, `s4d`, `s5`, `s6`, `mamba` and `linoss-im` are the real gaps between observations; yes by default where gaps are uneven.
+        /// Whether the steps of `lru`, `s4d`, `s5`, `s6`, `mamba`, `mamba2`, `mamba3`, `linoss-im` and `gru-d` are the real gaps between observations; yes by default where gaps are uneven.
         real_gaps: bool,
         /// Which rows are read: the `last` (the default for tokens, and where every observation has an output) or the `mean` (that for numbers).
         readout: Over,
@@ -103,7 +105,12 @@ impl Preset for SequenceKeys {
             return refuse("model.dropout", format!("{dropout}; it is a share, from 0 to below 1"));
         }
         self.only(name)?;
-        let mut layers = vec![if tokens { Embedding { width: hidden }.into() } else { linear(hidden) }];
+        let mut layers = match tokens {
+            true => vec![Embedding { width: hidden }.into()],
+            // It sees by counts which values are new.
+            false if name == "gru-d" => Vec::new(),
+            false => vec![linear(hidden)],
+        };
         layers.extend(self.blocks(name, hidden, blocks, dropout, facts)?);
         self.readout.get_or_insert(if tokens || facts.steps() { Over::Last } else { Over::Mean });
         Ok((read(&mut self.readout, &mut Some(0.0), layers, Vec::new(), facts)?, Method::Gradient))
@@ -146,7 +153,7 @@ impl SequenceKeys {
         for block in 0..blocks {
             layers.extend(self.block(name, block, hidden, dropout, facts)?);
         }
-        if !matches!(name, "lstm" | "gru") {
+        if !matches!(name, "lstm" | "gru" | "gru-d") {
             layers.push(LayerNorm { affine: true }.into());
         }
         Ok(layers)
@@ -154,14 +161,15 @@ impl SequenceKeys {
 
     /// Refuses keys that a model does not have.
     fn only(&self, name: &str) -> Result<(), Error> {
-        let of_time = matches!(name, "lru" | "s4d" | "s5" | "s6" | "mamba") || name.contains("linoss");
-        let has_heads = !of_time && !matches!(name, "lstm" | "gru");
+        let of_time = matches!(name, "lru" | "s4d" | "s5" | "s6" | "mamba" | "mamba2" | "mamba3") || name.contains("linoss");
+        let has_heads = matches!(name, "mamba2" | "mamba3") || !of_time && !matches!(name, "lstm" | "gru" | "gru-d");
+        let has_gaps = name == "gru-d" || of_time && !matches!(name, "linoss-imex" | "d-linoss");
         let keys = [
             ("model.states", self.states.is_some(), of_time),
-            ("model.real_gaps", self.real_gaps.is_some(), of_time && !matches!(name, "linoss-imex" | "d-linoss")),
+            ("model.real_gaps", self.real_gaps.is_some(), has_gaps),
             ("model.heads", self.heads.is_some(), has_heads),
-            ("model.convolution", self.convolution.is_some(), name == "mamba"),
-            ("model.expand", self.expand.is_some(), name == "mamba"),
+            ("model.convolution", self.convolution.is_some(), matches!(name, "mamba" | "mamba2")),
+            ("model.expand", self.expand.is_some(), name.starts_with("mamba")),
             ("model.products", self.products.is_some(), name.ends_with("delta-product")),
             ("model.context", self.context.is_some(), name == "transformer"),
         ];
@@ -180,15 +188,40 @@ impl SequenceKeys {
         };
         Ok(match name {
             "lstm" => behind(Lstm { hidden }.into()),
-            "gru" => behind(Gru { hidden }.into()),
+            "gru-d" if block == 0 => {
+                let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
+                let values = match facts.of_knot() {
+                    _ if tokens => [0, hidden],
+                    [from, to] if from == to => [0, facts.width()],
+                    knot => knot,
+                };
+                let counts = Some(values[1]).filter(|first| !tokens && *first < facts.width());
+                behind(GruD { hidden, values, counts, gap: self.gap(facts)? }.into())
+            }
+            "gru" | "gru-d" => behind(Gru { hidden }.into()),
             "lru" | "s4d" | "s5" | "s6" | "linoss-im" | "linoss-imex" | "d-linoss" => {
                 vec![residual(vec![self.state_space(name, hidden, facts)?, silu(), linear(2 * hidden), glu()], dropout)]
             }
             "mamba" => {
-                let inside = hidden.saturating_mul(at_least("model.expand", *self.expand.get_or_insert(2), 1)?);
+                let inside = self.inside(hidden)?;
                 let size = at_least("model.convolution", *self.convolution.get_or_insert(4), 1)?;
                 let states = vec![Convolution { size }.into(), silu(), self.state_space(name, inside, facts)?];
                 vec![residual(gated(inside, states, hidden), dropout)]
+            }
+            "mamba2" | "mamba3" => {
+                let inside = self.inside(hidden)?;
+                let heads = sharing(self.heads()?, inside);
+                let states = at_least("model.states", *self.states.get_or_insert(64), if name == "mamba2" { 1 } else { 2 })?;
+                let (head, gap) = (inside / heads, self.gap(facts)?);
+                let layer = match name {
+                    "mamba2" => {
+                        let convolution = at_least("model.convolution", *self.convolution.get_or_insert(4), 1)?;
+                        Mamba2 { heads, head, states, convolution, gap }.into()
+                    }
+                    // Half of the states turn, as published.
+                    _ => Mamba3 { heads, head, states, angles: (states / 4).max(1), gap }.into(),
+                };
+                vec![residual(vec![layer], dropout)]
             }
             "xlstm" => self.block(if block.is_multiple_of(2) { "mlstm" } else { "slstm" }, block, hidden, dropout, facts)?,
             "mlstm" => {
@@ -233,27 +266,36 @@ impl SequenceKeys {
         })
     }
 
+    /// The numbers inside a block of a `mamba`.
+    fn inside(&mut self, hidden: usize) -> Result<usize, Error> {
+        Ok(hidden.saturating_mul(at_least("model.expand", *self.expand.get_or_insert(2), 1)?))
+    }
+
     fn heads(&mut self) -> Result<usize, Error> {
         at_least("model.heads", *self.heads.get_or_insert(4), 1)
+    }
+
+    /// The time that counts as one step, where steps are the real gaps.
+    fn gap(&mut self, facts: &Facts) -> Result<Option<f64>, Error> {
+        let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
+        let real_gaps = *self.real_gaps.get_or_insert(!tokens && facts.clock.is_uneven);
+        if real_gaps && (tokens || facts.clock.gap <= 0.0) {
+            return refuse("model.real_gaps", "true, but rows have no times; leave it out");
+        }
+        Ok(real_gaps.then_some(facts.clock.gap))
     }
 
     /// A state-space model of rows of so many numbers.
     fn state_space(&mut self, name: &str, width: usize, facts: &Facts) -> Result<LayerSpec, Error> {
         let all = matches!(name, "lru" | "s5") || name.contains("linoss");
         let states = at_least("model.states", *self.states.get_or_insert(if all { 64 } else { 16 }), 1)?;
-        let tokens = matches!(facts.signal.rows, Rows::Tokens { .. });
         // Of oscillators only the implicit step is stable for gaps of any length.
         let scheme = match name {
             "linoss-imex" => Scheme::Explicit,
             "d-linoss" => Scheme::Damped,
             _ => Scheme::Implicit,
         };
-        let usual = !tokens && facts.clock.is_uneven && scheme == Scheme::Implicit;
-        let real_gaps = if scheme == Scheme::Implicit { *self.real_gaps.get_or_insert(usual) } else { false };
-        if real_gaps && (tokens || facts.clock.gap <= 0.0) {
-            return refuse("model.real_gaps", "true, but rows have no times; leave it out");
-        }
-        let gap = real_gaps.then_some(facts.clock.gap);
+        let gap = if scheme == Scheme::Implicit { self.gap(facts)? } else { None };
         let discretisation = if name == "lru" { Discretisation::Powers } else { Discretisation::ZeroOrderHold };
         Ok(match name {
             "linoss-im" | "linoss-imex" | "d-linoss" => Oscillators { states, scheme, gap }.into(),
