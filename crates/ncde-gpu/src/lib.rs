@@ -27,6 +27,10 @@ mod commutators;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod device;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod device_kernel;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub mod filters;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod forward;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod guard;
@@ -81,6 +85,8 @@ pub use device::Gpu;
 pub use device::cuda;
 #[cfg(feature = "wgpu")]
 pub use device::wgpu;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use device_kernel::{DeviceKernel, NoKernel};
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use guard::guarded;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

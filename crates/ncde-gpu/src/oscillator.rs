@@ -12,6 +12,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::device::{Gpu, launch};
+use crate::device_kernel::{DeviceKernel, stored};
 use crate::error::Error;
 use crate::kernel::oscillator::{self as kernel, SizesLaunch};
 use crate::recurrence::{want, want_countable, want_list, want_some};
@@ -29,90 +30,69 @@ pub enum Rates {
     PerStep,
 }
 
-/// The buffers of one call, each contiguous, in the layouts of `ncde_kernels::oscillator::Input`.
+/// What is computed.
 #[derive(Debug, Clone)]
-pub struct Arrays {
-    /// How many series.
-    pub batch: usize,
-    /// How many steps.
-    pub length: usize,
-    /// How many oscillators.
+pub struct Oscillators {
+    /// How many.
     pub width: usize,
     /// Which rows `p` and `d` have.
     pub rates: Rates,
-    /// `p`.
-    pub p: Handle,
-    /// `d`.
-    pub step: Handle,
-    /// `k`.
-    pub stiffness: Handle,
-    /// `f`.
-    pub force: Handle,
-    /// Which steps stand aside; none without it.
+    /// Which steps stand aside, `[batch, length]`; none without it.
     pub aside: Option<Arc<[bool]>>,
 }
 
-/// The gradients, in the layouts of what they belong to.
-#[expect(missing_docs, reason = "the fields are those of `Arrays`")]
-#[derive(Debug)]
-pub struct Gradients {
-    pub p: Handle,
-    pub step: Handle,
-    pub stiffness: Handle,
-    pub force: Handle,
-}
-
-impl Arrays {
-    /// `y` of all steps, `[batch, length, 2 width]`, and the states before each, `[batch, length, 2, 2 width]`. States that overflow are not finite.
-    ///
-    /// # Errors
-    /// If a buffer has the wrong size.
-    pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>) -> Result<(Handle, Handle), Error> {
-        let rows = self.checked()?;
-        let (places, states) = (gpu.floats(rows * 2 * self.width), gpu.floats(rows * 4 * self.width));
-        let Self { p, step, stiffness, force, .. } = self;
-        let (units, aside) = (self.batch * self.width, gpu.flags(self.aside.as_deref()));
-        launch!(gpu, kernel::states, gpu.spread(units.div_ceil(UNITS)), UNITS;
-            [p, step, stiffness, force, aside, places, states], self.sizes(units), self.rates, self.aside.is_some());
-        Ok((places, states))
-    }
-
-    /// The gradients from the states that [`forward`](Self::forward) gave and the gradient in `y`.
-    ///
-    /// # Errors
-    /// As for [`forward`](Self::forward).
-    pub fn backward<R: Runtime>(&self, gpu: &Gpu<R>, states: &Handle, gradient: &Handle) -> Result<Gradients, Error> {
-        let (rows, width) = (self.checked()?, self.width);
-        want("the stored states", states, rows * 4 * width)?;
-        want("the gradient", gradient, rows * 2 * width)?;
-        let of_rates = if self.rates == Rates::Shared { self.batch * width } else { rows * width };
-        let [p, d] = [(); 2].map(|()| gpu.floats(of_rates));
-        let (k, df) = (gpu.floats(self.batch * width), gpu.floats(rows * 2 * width));
-        let (units, aside) = (self.batch * width, gpu.flags(self.aside.as_deref()));
-        launch!(gpu, kernel::gradients, gpu.spread(units.div_ceil(UNITS)), UNITS;
-            [self.p, self.step, self.stiffness, self.force, aside, states, gradient, p, d, k, df], self.sizes(units),
-            self.rates, self.aside.is_some());
-        let over_series = |numbers: &Handle| gpu.sum_rows(RowsOf { numbers, rows: self.batch, width });
-        let [p, step] = if self.rates == Rates::Shared { [over_series(&p)?, over_series(&d)?] } else { [p, d] };
-        Ok(Gradients { p, step, stiffness: over_series(&k)?, force: df })
-    }
-
-    fn sizes<R: Runtime>(&self, units: usize) -> SizesLaunch<R> {
-        SizesLaunch::new(self.length, self.width, units)
-    }
-
+impl Oscillators {
     /// Everything that can be wrong with sizes, on which every launch relies; then the number of rows.
-    fn checked(&self) -> Result<usize, Error> {
-        let &Self { batch, length, width, .. } = self;
+    fn checked(&self, [batch, length]: [usize; 2], inputs: [&Handle; 4]) -> Result<usize, Error> {
+        let width = self.width;
         want_some(&[("the batch", batch), ("the length", length), ("the number of oscillators", width)])?;
         let rows = batch * length;
         want_countable(rows * 4 * width)?;
         let of_rates = if self.rates == Rates::Shared { width } else { rows * width };
-        want("p", &self.p, of_rates)?;
-        want("the steps", &self.step, of_rates)?;
-        want("the stiffness", &self.stiffness, width)?;
-        want("the force", &self.force, rows * 2 * width)?;
+        let numbers = [of_rates, of_rates, width, rows * 2 * width];
+        let names = ["p", "the steps", "the stiffness", "the force"];
+        names.into_iter().zip(inputs).zip(numbers).try_for_each(|((name, input), numbers)| want(name, input, numbers))?;
         want_list("the list of steps aside", self.aside.as_ref().map_or(rows, |aside| aside.len()), rows)?;
         Ok(rows)
+    }
+}
+
+/// Inputs are `p, d, k, f`, in the layouts of `ncde_kernels::oscillator::Input`.
+impl DeviceKernel<4> for Oscillators {
+    fn width(&self) -> usize {
+        2 * self.width
+    }
+
+    fn forward<R: Runtime>(&self, gpu: &Gpu<R>, shape: [usize; 2], inputs: [&Handle; 4]) -> Result<(Handle, Vec<Handle>), Error> {
+        let (rows, [p, step, stiffness, force]) = (self.checked(shape, inputs)?, inputs);
+        let (places, states) = (gpu.floats(rows * 2 * self.width), gpu.floats(rows * 4 * self.width));
+        let (units, aside) = (shape[0] * self.width, gpu.flags(self.aside.as_deref()));
+        launch!(gpu, kernel::states, gpu.spread(units.div_ceil(UNITS)), UNITS;
+            [p, step, stiffness, force, aside, places, states], SizesLaunch::new(shape[1], self.width, units), self.rates,
+            self.aside.is_some());
+        Ok((places, vec![states]))
+    }
+
+    fn backward<R: Runtime>(
+        &self,
+        gpu: &Gpu<R>,
+        shape: [usize; 2],
+        inputs: [&Handle; 4],
+        before: &[Handle],
+        gradient: &Handle,
+    ) -> Result<[Handle; 4], Error> {
+        let (rows, [p, step, stiffness, force]) = (self.checked(shape, inputs)?, inputs);
+        let ([batch, length], width) = (shape, self.width);
+        let [states] = stored(before, [rows * 4 * width])?;
+        want("the gradient", gradient, rows * 2 * width)?;
+        let of_rates = if self.rates == Rates::Shared { batch * width } else { rows * width };
+        let [dp, dd, dk, df] = [of_rates, of_rates, batch * width, rows * 2 * width].map(|numbers| gpu.floats(numbers));
+        let (units, aside) = (batch * width, gpu.flags(self.aside.as_deref()));
+        launch!(gpu, kernel::gradients, gpu.spread(units.div_ceil(UNITS)), UNITS;
+            [p, step, stiffness, force, aside, states, gradient, dp, dd, dk, df], SizesLaunch::new(length, width, units),
+            self.rates, self.aside.is_some());
+        let over_series = |numbers: &Handle| gpu.sum_rows(RowsOf { numbers, rows: batch, width });
+        let [dp, dd] = if self.rates == Rates::Shared { [over_series(&dp)?, over_series(&dd)?] } else { [dp, dd] };
+        Ok([dp, dd, over_series(&dk)?, df])
     }
 }

@@ -3,6 +3,7 @@
 
 mod action;
 mod device;
+mod filters;
 mod linear;
 mod matrix_state;
 mod memory;

@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use cubecl::prelude::*;
-use ncde_gpu::matrix_state::{Arrays, Decay, Gradients, MatrixState, Stored};
-use ncde_gpu::{Error, Gpu};
-use ncde_kernels::matrix_state::{Decay as Form, MatrixState as Spec};
+use cubecl::server::Handle;
+use ncde_gpu::matrix_state::{Decay, MatrixState};
+use ncde_gpu::{DeviceKernel, Error, Gpu};
+use ncde_kernels::matrix_state::{Decay as Form, Gradients, MatrixState as Spec};
 use ncde_reference::matrix_state::{Case, Results, compare, specs};
 use ncde_reference::{narrow, wide};
 
@@ -32,29 +33,19 @@ fn spec(case: &Case) -> MatrixState {
     MatrixState { heads, keys, values, decay, delta }
 }
 
-fn arrays<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> Arrays {
-    let put = |i: usize| gpu.put(&if case.arrays[i].is_empty() { vec![0.0] } else { narrow::<f32>(&case.arrays[i]) });
-    let [w, a, c, k, q, v] = std::array::from_fn(put);
-    Arrays { batch: case.batch, length: case.length, w, a, c, k, q, v }
+fn inputs<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> [Handle; 6] {
+    std::array::from_fn(|i| gpu.put(&if case.arrays[i].is_empty() { vec![0.0] } else { narrow::<f32>(&case.arrays[i]) }))
 }
 
 /// What the device gives; of the last state, which it does not give, what is right.
 fn run<R: Runtime>(gpu: &Gpu<R>, case: &Case, right: &Results) -> Results {
-    let (spec, arrays) = (spec(case), arrays(gpu, case));
-    let (outputs, stored) = spec.forward(gpu, &arrays).unwrap();
-    let of = spec.backward(gpu, &arrays, &stored, &gpu.put(&narrow::<f32>(&case.weights[0]))).unwrap();
+    let (spec, inputs, shape) = (spec(case), inputs(gpu, case), [case.batch, case.length]);
+    let (outputs, stored) = spec.forward(gpu, shape, inputs.each_ref()).unwrap();
+    let weights = gpu.put(&narrow::<f32>(&case.weights[0]));
+    let of = spec.backward(gpu, shape, inputs.each_ref(), &stored, &weights).unwrap();
     let get = |handle, i: usize| wide::<f32>(&gpu.get(handle).unwrap()[..case.arrays[i].len()]);
-    let Gradients { w, a, c, k, q, v } = &of;
-    let gradients = ncde_kernels::matrix_state::Gradients {
-        w: get(w, 0),
-        a: get(a, 1),
-        c: get(c, 2),
-        k: get(k, 3),
-        q: get(q, 4),
-        v: get(v, 5),
-        initial: right.2.initial.clone(),
-    };
-    (get(&outputs, 5), right.1.clone(), gradients)
+    let [w, a, c, k, q, v] = std::array::from_fn(|i| get(&of[i], i));
+    (get(&outputs, 5), right.1.clone(), Gradients { w, a, c, k, q, v, initial: right.2.initial.clone() })
 }
 
 #[test]
@@ -84,19 +75,21 @@ fn the_same_numbers_every_time() {
 fn errors() {
     let gpu = gpu();
     let case = case(3, Spec { delta: true, ..Spec::new(2, 5, 3) }, [2, 4]);
-    let (own, right) = (spec(&case), arrays(&gpu, &case));
-    let refused = |own: MatrixState, arrays: &Arrays| own.forward(&gpu, arrays).unwrap_err();
-    assert_eq!(refused(own, &Arrays { batch: 0, ..right.clone() }), Error::Empty { what: "the batch" });
-    assert_eq!(refused(MatrixState { values: 0, ..own }, &right), Error::Empty { what: "the number of values" });
-    assert!(matches!(refused(own, &Arrays { length: 30, ..right.clone() }), Error::Size { what: "a", .. }));
-    let wrong = MatrixState { decay: Decay::Vector, ..own };
-    assert!(matches!(refused(wrong, &right), Error::Size { what: "w", .. }));
+    let (own, right) = (spec(&case), inputs(&gpu, &case));
+    let refused = |own: MatrixState, shape| own.forward(&gpu, shape, right.each_ref()).unwrap_err();
+    assert_eq!(refused(own, [0, 4]), Error::Empty { what: "the batch" });
+    assert_eq!(refused(MatrixState { values: 0, ..own }, [2, 4]), Error::Empty { what: "the number of values" });
+    assert!(matches!(refused(own, [2, 30]), Error::Size { what: "a", .. }));
+    assert!(matches!(refused(MatrixState { decay: Decay::Vector, ..own }, [2, 4]), Error::Size { what: "w", .. }));
     let large = MatrixState { keys: 1 << 15, ..own };
     assert!(!large.fits(&gpu) && own.fits(&gpu));
-    let (_, stored) = own.forward(&gpu, &right).unwrap();
-    let refused =
-        |stored: &Stored, gradient: usize| own.backward(&gpu, &right, stored, &gpu.put(&vec![0.0; gradient])).unwrap_err();
+    assert!(matches!(refused(large, [2, 4]), Error::TooLarge { .. }));
+    let (_, stored) = own.forward(&gpu, [2, 4], right.each_ref()).unwrap();
+    let refused = |stored: &[Handle], gradient: usize| {
+        own.backward(&gpu, [2, 4], right.each_ref(), stored, &gpu.put(&vec![0.0; gradient])).unwrap_err()
+    };
     assert!(matches!(refused(&stored, 47), Error::Size { what: "the gradient", .. }));
-    let short = Stored { states: gpu.put(&[0.0]), ..stored };
-    assert!(matches!(refused(&short, 48), Error::Size { what: "the stored states", .. }));
+    assert!(matches!(refused(&stored[1..], 48), Error::Empty { what: "what the forward pass stored" }));
+    let short = [stored[0].clone(), gpu.put(&[0.0])];
+    assert!(matches!(refused(&short, 48), Error::Size { what: "what the forward pass stored", .. }));
 }

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use cubecl::prelude::*;
-use ncde_gpu::oscillator::{Arrays, Rates};
-use ncde_gpu::{Error, Gpu};
+use cubecl::server::Handle;
+use ncde_gpu::oscillator::{Oscillators, Rates};
+use ncde_gpu::{DeviceKernel, Error, Gpu};
 use ncde_kernels::oscillator::{Input, backward, forward};
 use ncde_reference::{assert_close, narrow, uniform, wide};
 
@@ -47,19 +48,21 @@ impl Case {
         [y, of.p, of.step, of.stiffness, of.force]
     }
 
-    fn arrays<R: Runtime>(&self, gpu: &Gpu<R>) -> Arrays {
-        let put = |i: usize| gpu.put(&narrow::<f32>(&self.arrays[i]));
-        let ([batch, length, width], [p, step, stiffness, force]) = (self.shape, std::array::from_fn(put));
-        let aside = self.aside.as_deref().map(Into::into);
-        Arrays { batch, length, width, rates: self.rates, p, step, stiffness, force, aside }
+    fn inputs<R: Runtime>(&self, gpu: &Gpu<R>) -> [Handle; 4] {
+        std::array::from_fn(|i| gpu.put(&narrow::<f32>(&self.arrays[i])))
+    }
+
+    fn oscillators(&self) -> Oscillators {
+        Oscillators { width: self.shape[2], rates: self.rates, aside: self.aside.as_deref().map(Into::into) }
     }
 
     fn run<R: Runtime>(&self, gpu: &Gpu<R>) -> [Vec<f64>; 5] {
-        let arrays = self.arrays(gpu);
-        let (y, states) = arrays.forward(gpu).unwrap();
-        let of = arrays.backward(gpu, &states, &gpu.put(&narrow::<f32>(&self.arrays[4]))).unwrap();
+        let (oscillators, inputs, shape) = (self.oscillators(), self.inputs(gpu), [self.shape[0], self.shape[1]]);
+        let (y, stored) = oscillators.forward(gpu, shape, inputs.each_ref()).unwrap();
+        let w = gpu.put(&narrow::<f32>(&self.arrays[4]));
+        let of = oscillators.backward(gpu, shape, inputs.each_ref(), &stored, &w).unwrap();
         let get = |handle, i: usize| wide::<f32>(&gpu.get(handle).unwrap()[..self.arrays[i].len()]);
-        [get(&y, 4), get(&of.p, 0), get(&of.step, 1), get(&of.stiffness, 2), get(&of.force, 3)]
+        [get(&y, 4), get(&of[0], 0), get(&of[1], 1), get(&of[2], 2), get(&of[3], 3)]
     }
 }
 
@@ -82,13 +85,14 @@ fn all_shapes() {
 fn errors() {
     let gpu = gpu();
     let case = Case::new(2, [2, 3, 4], Rates::Shared, true);
-    let right = case.arrays(&gpu);
-    let refused = |arrays: Arrays| arrays.forward(&gpu).unwrap_err();
-    assert_eq!(refused(Arrays { width: 0, ..right.clone() }), Error::Empty { what: "the number of oscillators" });
-    assert!(matches!(refused(Arrays { rates: Rates::PerStep, ..right.clone() }), Error::Size { what: "p", .. }));
-    let wrong = Arrays { aside: Some([false; 5].into()), ..right.clone() };
+    let (oscillators, right) = (case.oscillators(), case.inputs(&gpu));
+    let refused = |oscillators: Oscillators| oscillators.forward(&gpu, [2, 3], right.each_ref()).unwrap_err();
+    assert_eq!(refused(Oscillators { width: 0, ..oscillators.clone() }), Error::Empty { what: "the number of oscillators" });
+    let wrong = Oscillators { rates: Rates::PerStep, ..oscillators.clone() };
+    assert!(matches!(refused(wrong), Error::Size { what: "p", .. }));
+    let wrong = Oscillators { aside: Some([false; 5].into()), ..oscillators.clone() };
     assert!(matches!(refused(wrong), Error::Size { what: "the list of steps aside", .. }));
-    let (_, states) = right.forward(&gpu).unwrap();
-    let error = right.backward(&gpu, &states, &gpu.put(&[0.0; 3])).unwrap_err();
+    let (_, stored) = oscillators.forward(&gpu, [2, 3], right.each_ref()).unwrap();
+    let error = oscillators.backward(&gpu, [2, 3], right.each_ref(), &stored, &gpu.put(&[0.0; 3])).unwrap_err();
     assert!(matches!(error, Error::Size { what: "the gradient", .. }));
 }

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use cubecl::prelude::*;
-use ncde_gpu::selective::{Arrays, Selective};
-use ncde_gpu::{Error, Gpu};
+use cubecl::server::Handle;
+use ncde_gpu::selective::Selective;
+use ncde_gpu::{DeviceKernel, Error, Gpu};
 use ncde_kernels::selective::{Input, Selective as Spec};
 use ncde_reference::{assert_close, narrow, scaled, uniform, wide};
 
@@ -47,22 +48,22 @@ impl Case {
         [outputs.y, of.step, of.u, of.a, of.b, of.c]
     }
 
-    fn arrays<R: Runtime>(&self, gpu: &Gpu<R>) -> Arrays {
-        let put = |i: usize| gpu.put(&narrow::<f32>(&self.arrays[i]));
-        let ([batch, length], [step, u, a, b, c]) = (self.shape, std::array::from_fn(put));
-        Arrays { batch, length, step, u, a, b, c, aside: self.aside.as_deref().map(Into::into) }
+    fn inputs<R: Runtime>(&self, gpu: &Gpu<R>) -> [Handle; 5] {
+        std::array::from_fn(|i| gpu.put(&narrow::<f32>(&self.arrays[i])))
     }
 
     fn run<R: Runtime>(&self, gpu: &Gpu<R>) -> Results {
-        let (own, arrays) = (self.own(), self.arrays(gpu));
-        let (y, starts) = own.forward(gpu, &arrays).unwrap();
-        let of = own.backward(gpu, &arrays, &starts, &gpu.put(&narrow::<f32>(&self.arrays[5]))).unwrap();
+        let (scan, inputs) = (self.scan(), self.inputs(gpu));
+        let (y, stored) = scan.forward(gpu, self.shape, inputs.each_ref()).unwrap();
+        let w = gpu.put(&narrow::<f32>(&self.arrays[5]));
+        let of = scan.backward(gpu, self.shape, inputs.each_ref(), &stored, &w).unwrap();
         let get = |handle, i: usize| wide::<f32>(&gpu.get(handle).unwrap()[..self.arrays[i].len()]);
-        [get(&y, 5), get(&of.step, 0), get(&of.u, 1), get(&of.a, 2), get(&of.b, 3), get(&of.c, 4)]
+        [get(&y, 5), get(&of[0], 0), get(&of[1], 1), get(&of[2], 2), get(&of[3], 3), get(&of[4], 4)]
     }
 
-    fn own(&self) -> Selective {
-        Selective { channels: self.spec.channels, states: self.spec.states }
+    fn scan(&self) -> Selective {
+        let (Spec { channels, states }, aside) = (self.spec, self.aside.as_deref().map(Into::into));
+        Selective { channels, states, aside }
     }
 }
 
@@ -88,15 +89,15 @@ fn all_shapes() {
 fn errors() {
     let gpu = gpu();
     let case = Case::new(2, [2, 3, 4, 2], true);
-    let (own, right) = (case.own(), case.arrays(&gpu));
-    let refused = |own: Selective, arrays: &Arrays| own.forward(&gpu, arrays).unwrap_err();
-    assert_eq!(refused(own, &Arrays { length: 0, ..right.clone() }), Error::Empty { what: "the length" });
-    assert!(matches!(refused(Selective { states: 3, ..own }, &right), Error::Size { what: "b", .. }));
-    let wrong = Arrays { aside: Some([false; 5].into()), ..right.clone() };
-    assert!(matches!(refused(own, &wrong), Error::Size { what: "the list of steps aside", .. }));
-    let large = Selective { states: 1000, ..own };
-    assert!(!large.fits(&gpu) && own.fits(&gpu));
-    let (_, starts) = own.forward(&gpu, &right).unwrap();
-    let error = own.backward(&gpu, &right, &starts, &gpu.put(&[0.0; 3])).unwrap_err();
+    let (scan, right) = (case.scan(), case.inputs(&gpu));
+    let refused = |scan: Selective, shape| scan.forward(&gpu, shape, right.each_ref()).unwrap_err();
+    assert_eq!(refused(scan.clone(), [2, 0]), Error::Empty { what: "the length" });
+    assert!(matches!(refused(Selective { states: 3, ..scan.clone() }, [2, 3]), Error::Size { what: "a", .. }));
+    let wrong = Selective { aside: Some([false; 5].into()), ..scan.clone() };
+    assert!(matches!(refused(wrong, [2, 3]), Error::Size { what: "the list of steps aside", .. }));
+    let large = Selective { states: 1000, ..scan.clone() };
+    assert!(!large.fits(&gpu) && scan.fits(&gpu));
+    let (_, stored) = scan.forward(&gpu, [2, 3], right.each_ref()).unwrap();
+    let error = scan.backward(&gpu, [2, 3], right.each_ref(), &stored, &gpu.put(&[0.0; 3])).unwrap_err();
     assert!(matches!(error, Error::Size { what: "the gradient", .. }));
 }

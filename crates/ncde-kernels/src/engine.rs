@@ -49,7 +49,7 @@ ncde_simd::engine! {
     fn filters_backward(input: &filters::Input<'_, Self>, starts: &[Self], gradient: &[Self]) -> filters::Gradients<Self>
         = filters::backward_all;
     fn recurrent_forward(spec: &Recurrent, input: &recurrent::Input<'_, Self>) -> recurrent::Outputs<Self> = recurrent::forward;
-    fn recurrent_backward(spec: &Recurrent, input: &recurrent::Input<'_, Self>, states: &[Self], gradient: &[Self])
+    fn recurrent_backward(spec: &Recurrent, input: &recurrent::Input<'_, Self>, stored: &[Self], gradient: &[Self])
         -> recurrent::Gradients<Self> = recurrent::backward;
     #[always(f32)]
     fn recurrent_push(spec: &Recurrent, x: &[Self], u: &[Self], state: &mut [Self]) = recurrent::push;

@@ -1,7 +1,7 @@
 //! Operations whose kernel takes slices on the host: one definition for all backends.
 //!
-//! A [`HostedKernel`] says what it makes of slices, and its reverse pass. Backends differ in how tensors become slices: those of the CPU are slices, those of a GPU go to the
-//! host and back, which [`gpu::without_kernel`](crate::gpu::without_kernel) tells.
+//! A [`HostedKernel`] says what it makes of slices, and its reverse pass. Tensors of the CPU are slices. On a GPU a kernel may have a form for buffers; without one, or where a device has no room for it,
+//! tensors go to the host and back, which [`gpu::without_kernel`](crate::gpu::without_kernel) tells.
 
 use std::fmt::Debug;
 
@@ -12,6 +12,10 @@ use burn_tensor::backend::Backend;
 use burn_tensor::ops::FloatTensor;
 use burn_tensor::{Element, Tensor};
 use bytemuck::Pod;
+#[cfg(feature = "gpu")]
+use cubecl::Runtime;
+#[cfg(feature = "gpu")]
+use ncde_gpu::{DeviceKernel, Gpu, NoKernel};
 use ncde_kernels::Float;
 
 pub use crate::operation::Error;
@@ -38,6 +42,12 @@ pub trait HostedKernel<const N: usize>: Debug + Clone + Send + Sync + 'static {
     /// # Errors
     /// If a gradient overflows.
     fn backward<T: Float>(&self, inputs: [&[T]; N], stored: &[T], gradient: &[T]) -> Result<[Vec<T>; N], ncde_kernels::Error>;
+
+    /// The same kernel on buffers of `f32`, and the number of series and steps; none where a device has no kernel for these sizes.
+    #[cfg(feature = "gpu")]
+    fn on_device<R: Runtime>(&self, _: &Gpu<R>) -> Option<(impl DeviceKernel<N>, [usize; 2])> {
+        None::<(NoKernel, _)>
+    }
 }
 
 /// A backend that kernels on slices can be run on.
@@ -50,7 +60,7 @@ pub trait HostedOps: Backend {
     fn hosted<K: HostedKernel<N>, const N: usize>(
         kernel: K,
         inputs: [FloatTensor<Self>; N],
-    ) -> Result<(FloatTensor<Self>, Option<FloatTensor<Self>>), Error>;
+    ) -> Result<(FloatTensor<Self>, Vec<FloatTensor<Self>>), Error>;
 
     /// The gradients in all inputs.
     ///
@@ -59,7 +69,7 @@ pub trait HostedOps: Backend {
     fn hosted_backward<K: HostedKernel<N>, const N: usize>(
         kernel: K,
         inputs: [FloatTensor<Self>; N],
-        stored: FloatTensor<Self>,
+        stored: Vec<FloatTensor<Self>>,
         gradient: FloatTensor<Self>,
     ) -> Result<Gradients<Self, N>, Error> {
         Err(Error::SecondOrder)
@@ -81,7 +91,7 @@ impl HostedOps for Flex {
     fn hosted<K: HostedKernel<N>, const N: usize>(
         kernel: K,
         inputs: [FlexTensor; N],
-    ) -> Result<(FlexTensor, Option<FlexTensor>), Error> {
+    ) -> Result<(FlexTensor, Vec<FlexTensor>), Error> {
         let inputs = inputs.map(|x| x.to_contiguous());
         dispatch!(inputs[0], forward::<_, K, N>(&kernel, &inputs))
     }
@@ -89,21 +99,22 @@ impl HostedOps for Flex {
     fn hosted_backward<K: HostedKernel<N>, const N: usize>(
         kernel: K,
         inputs: [FlexTensor; N],
-        stored: FlexTensor,
+        stored: Vec<FlexTensor>,
         gradient: FlexTensor,
     ) -> Result<Gradients<Self, N>, Error> {
         let inputs = inputs.map(|x| x.to_contiguous());
-        dispatch!(inputs[0], backward::<_, K, N>(&kernel, &inputs, &stored, &gradient.to_contiguous()))
+        let stored = stored.first().ok_or(Error::SecondOrder)?;
+        dispatch!(inputs[0], backward::<_, K, N>(&kernel, &inputs, stored, &gradient.to_contiguous()))
     }
 }
 
 fn forward<T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(
     kernel: &K,
     inputs: &[FlexTensor; N],
-) -> Result<(FlexTensor, Option<FlexTensor>), Error> {
+) -> Result<(FlexTensor, Vec<FlexTensor>), Error> {
     let (output, shape, stored) = kernel.forward::<T>(slices::<T, K, N>(inputs)?)?;
     let count = stored.len();
-    Ok((tensor(output, shape), Some(tensor(stored, [count]))))
+    Ok((tensor(output, shape), vec![tensor(stored, [count])]))
 }
 
 fn backward<T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(
@@ -120,9 +131,7 @@ fn backward<T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(
     }))
 }
 
-fn slices<'a, T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(
-    inputs: &'a [FlexTensor; N],
-) -> Result<[&'a [T]; N], Error> {
+fn slices<T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(inputs: &[FlexTensor; N]) -> Result<[&[T]; N], Error> {
     let mut all: [&[T]; N] = [&[]; N];
     for ((all, input), name) in all.iter_mut().zip(inputs).zip(K::INPUTS) {
         *all = slice(name, input)?;
@@ -134,15 +143,12 @@ impl<B: HostedOps, C: CheckpointStrategy> HostedOps for Autodiff<B, C> {
     fn hosted<K: HostedKernel<N>, const N: usize>(
         kernel: K,
         inputs: [FloatTensor<Self>; N],
-    ) -> Result<(FloatTensor<Self>, Option<FloatTensor<Self>>), Error> {
+    ) -> Result<(FloatTensor<Self>, Vec<FloatTensor<Self>>), Error> {
         let output = differentiable::<_, C, _, N>(inputs, |inputs, _| {
             let (output, stored) = B::hosted(kernel.clone(), inputs.clone())?;
-            Ok((output, move |gradient, _| match stored {
-                Some(stored) => B::hosted_backward(kernel, inputs, stored, gradient),
-                None => Err(Error::SecondOrder),
-            }))
+            Ok((output, move |gradient, _| B::hosted_backward(kernel, inputs, stored, gradient)))
         })?;
-        Ok((output, None))
+        Ok((output, Vec::new()))
     }
 }
 
@@ -150,30 +156,50 @@ impl<B: HostedOps, C: CheckpointStrategy> HostedOps for Autodiff<B, C> {
 mod on_gpu {
     use burn_cubecl::tensor::CubeTensor;
     use burn_cubecl::{BoolElement, CubeRuntime, IntElement};
+    use burn_tensor::TensorMetadata;
+    use ncde_gpu::DeviceKernel;
 
     use super::{Error, Flex, Gradients, HostedKernel, HostedOps};
-    use crate::gpu::{OnGpu, from_host, gradients_from_host, on_host};
+    use crate::gpu::{OnGpu, buffer, from_host, gpu, gradients_from_host, of_buffer, on_host};
 
     impl<R: CubeRuntime, I: IntElement, B: BoolElement> HostedOps for OnGpu<R, I, B> {
         fn hosted<K: HostedKernel<N>, const N: usize>(
             kernel: K,
             inputs: [CubeTensor<R>; N],
-        ) -> Result<(CubeTensor<R>, Option<CubeTensor<R>>), Error> {
-            let device = inputs[0].device.clone();
+        ) -> Result<(CubeTensor<R>, Vec<CubeTensor<R>>), Error> {
+            let (like, gpu) = (inputs[0].clone(), gpu(&inputs[0]));
+            if let Some((device, shape)) = kernel.on_device(&gpu) {
+                let inputs = inputs.map(buffer);
+                let (output, stored) = device.forward(&gpu, shape, inputs.each_ref().map(|input| &input.handle))?;
+                let stored = stored.into_iter().map(|stored| {
+                    let numbers = stored.size_in_used() as usize / size_of::<f32>();
+                    of_buffer(&like, [numbers], stored)
+                });
+                return Ok((of_buffer(&like, [shape[0], shape[1], device.width()], output), stored.collect()));
+            }
             let (output, stored) = Flex::hosted(kernel, inputs.map(on_host))?;
-            let on_device = |tensor| from_host(K::NAME, &device, Ok(tensor));
-            Ok((on_device(output)?, stored.map(on_device).transpose()?))
+            let on_device = |tensor| from_host(K::NAME, &like.device, Ok(tensor));
+            Ok((on_device(output)?, stored.into_iter().map(on_device).collect::<Result<_, _>>()?))
         }
 
         fn hosted_backward<K: HostedKernel<N>, const N: usize>(
             kernel: K,
             inputs: [CubeTensor<R>; N],
-            stored: CubeTensor<R>,
+            stored: Vec<CubeTensor<R>>,
             gradient: CubeTensor<R>,
         ) -> Result<Gradients<Self, N>, Error> {
-            let device = inputs[0].device.clone();
-            let gradients = Flex::hosted_backward(kernel, inputs.map(on_host), on_host(stored), on_host(gradient));
-            gradients_from_host(&device, gradients)
+            let (like, gpu) = (inputs[0].clone(), gpu(&inputs[0]));
+            if let Some((device, shape)) = kernel.on_device(&gpu) {
+                let (inputs, gradient) = (inputs.map(buffer), buffer(gradient).handle);
+                let stored: Vec<_> = stored.into_iter().map(|stored| stored.handle).collect();
+                let handles = inputs.each_ref().map(|input| &input.handle);
+                let mut shapes = inputs.iter().map(TensorMetadata::shape);
+                let gradients = device.backward(&gpu, shape, handles, &stored, &gradient)?;
+                return Ok(gradients.map(|of| shapes.next().map(|shape| of_buffer(&like, shape, of))));
+            }
+            let stored = stored.into_iter().map(on_host).collect();
+            let gradients = Flex::hosted_backward(kernel, inputs.map(on_host), stored, on_host(gradient));
+            gradients_from_host(&like.device, gradients)
         }
     }
 }

@@ -53,10 +53,11 @@ impl Batches {
 
     /// The epoch of a step, and its place there.
     fn epoch_of(&self, step: usize) -> (Epoch, usize) {
-        let (stage, begin) = match (1..STAGES).find(|stage| step < self.short_first * stage / STAGES) {
-            Some(stage) => (stage, self.short_first * (stage - 1) / STAGES),
+        let end_of = |stage: usize| (self.short_first as u128 * stage as u128 / STAGES as u128) as usize;
+        let (stage, begin) = match (1..STAGES).find(|&stage| step < end_of(stage)) {
+            Some(stage) => (stage, end_of(stage - 1)),
             // The last stage sees all, and goes on for ever.
-            None => (0, self.short_first * (STAGES - 1) / STAGES),
+            None => (0, end_of(STAGES - 1)),
         };
         let cases = if stage == 0 { self.cases.len() } else { (self.cases.len() * stage).div_ceil(STAGES) };
         let (batches, step) = (cases.div_ceil(self.batch), step - begin);

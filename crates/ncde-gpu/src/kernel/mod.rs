@@ -13,6 +13,7 @@ pub(crate) mod brackets;
 pub(crate) mod carry;
 pub(crate) mod commutators;
 pub(crate) mod few;
+pub(crate) mod filters;
 pub(crate) mod generators;
 pub(crate) mod matrix_state;
 pub(crate) mod middle;

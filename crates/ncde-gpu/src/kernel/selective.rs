@@ -9,7 +9,7 @@
 
 use cubecl::prelude::*;
 
-use crate::kernel::unit::{cube_below, fetch_apart, put_apart, unit_below, zeros};
+use crate::kernel::unit::{cube_below, fetch_apart, put_apart, stands_aside, unit_below, zeros};
 use crate::selective::cut::{CHUNK, Cut};
 
 /// The sizes of a launch.
@@ -25,16 +25,6 @@ pub(crate) struct Sizes {
 
 /// How many chunks are read at once on the way from chunk to chunk, so that a unit waits for all of them together.
 const DEEP: usize = 8;
-
-/// Whether a step stands aside.
-#[cube]
-fn stands_aside(aside: &Array<u32>, row: usize, #[comptime] some: bool) -> bool {
-    let mut flag = 0u32;
-    if comptime!(some) {
-        flag = aside[row];
-    }
-    flag != 0u32
-}
 
 /// The end of each chunk from a state of zero, `[batch, chunks, N, E]`, and the sum of its steps, `[batch, chunks, E]`. Forward `u` and `b` are given, in reverse `w` and `c`.
 ///

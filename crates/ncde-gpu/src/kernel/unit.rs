@@ -107,3 +107,13 @@ pub(crate) fn put_sum(value: f32, to: &mut Array<f32>, at: usize, adds: bool) {
     }
     to[at] = sum;
 }
+
+/// Whether a step stands aside: it makes its output from the state that it would lead to, but the step behind it goes on from the state before it.
+#[cube]
+pub(crate) fn stands_aside(aside: &Array<u32>, row: usize, #[comptime] some: bool) -> bool {
+    let mut flag = 0u32;
+    if comptime!(some) {
+        flag = aside[row];
+    }
+    flag != 0u32
+}

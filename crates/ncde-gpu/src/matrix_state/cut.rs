@@ -102,11 +102,6 @@ impl Cut {
         let step = vectors * self.padded() + self.decays() + self.rows;
         (self.steps * step + 4 * self.units() + 4) * size_of::<f32>()
     }
-
-    /// States that are stored of a head.
-    pub(crate) fn chunks(length: usize) -> usize {
-        length.div_ceil(CHUNK)
-    }
 }
 
 #[cfg(test)]
@@ -128,8 +123,8 @@ mod tests {
                     };
                     assert!(cut.padded() >= keys && cut.padded() - cut.per_piece < keys, "{cut:?}");
                     assert!(cut.blocks() * cut.rows >= values && cut.tiles() * cut.tile >= values, "{cut:?}");
-                    assert!(cut.is_ragged() == (values % cut.tile != 0) && cut.tile * CHUNK <= 256, "{cut:?}");
-                    assert!(cut.units() <= units && cut.bytes() <= shared && CHUNK % cut.steps == 0, "{cut:?}");
+                    assert!(cut.is_ragged() != values.is_multiple_of(cut.tile) && cut.tile * CHUNK <= 256, "{cut:?}");
+                    assert!(cut.units() <= units && cut.bytes() <= shared && CHUNK.is_multiple_of(cut.steps), "{cut:?}");
                     assert!(cut.turns(cut.padded()) <= MAX_READS, "{cut:?}");
                 }
             }

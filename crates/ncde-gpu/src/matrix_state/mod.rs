@@ -17,11 +17,12 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::device::{Gpu, launch};
+use crate::device_kernel::{DeviceKernel, stored};
 use crate::error::Error;
 use crate::kernel::matrix_state::{SizesLaunch, columns, rows};
 use crate::recurrence::{want, want_countable, want_some};
 use crate::rows::RowsOf;
-use cut::Cut;
+use cut::{CHUNK, Cut};
 
 /// The form of `w`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,48 +50,6 @@ pub struct MatrixState {
     pub delta: bool,
 }
 
-/// The buffers of one call, each contiguous, in the layouts of `ncde_kernels::matrix_state::Input`. What the recurrence does not have is any buffer.
-#[derive(Debug, Clone)]
-pub struct Arrays {
-    /// How many series.
-    pub batch: usize,
-    /// How many steps.
-    pub length: usize,
-    /// The decay.
-    pub w: Handle,
-    /// What `delta` reads the state with.
-    pub a: Handle,
-    /// The key to which `delta` adds what was read.
-    pub c: Handle,
-    /// Keys.
-    pub k: Handle,
-    /// Queries.
-    pub q: Handle,
-    /// Values.
-    pub v: Handle,
-}
-
-/// What the reverse pass needs of the forward pass.
-#[derive(Debug, Clone)]
-pub struct Stored {
-    /// The state before every chunk of steps, `[batch, heads, chunks, V, K]`.
-    pub states: Handle,
-    /// `u`, shaped as `v`; without delta one number.
-    pub u: Handle,
-}
-
-/// The gradients, in the layouts of what they belong to; one zero for what the recurrence does not have.
-#[expect(missing_docs, reason = "the fields are those of `Arrays`")]
-#[derive(Debug)]
-pub struct Gradients {
-    pub w: Handle,
-    pub a: Handle,
-    pub c: Handle,
-    pub k: Handle,
-    pub q: Handle,
-    pub v: Handle,
-}
-
 impl MatrixState {
     /// Whether a cube of the device holds a row of a state.
     pub fn fits<R: Runtime>(&self, gpu: &Gpu<R>) -> bool {
@@ -102,84 +61,25 @@ impl MatrixState {
         Cut::new(*self, hardware.max_units_per_cube as usize, hardware.max_shared_memory_size)
     }
 
-    /// The outputs, `[batch, length, heads, V]`, and what the reverse pass needs. States that overflow are not finite.
-    ///
-    /// # Errors
-    /// If a buffer has the wrong size, or a cube does not hold a row of a state.
-    pub fn forward<R: Runtime>(&self, gpu: &Gpu<R>, arrays: &Arrays) -> Result<(Handle, Stored), Error> {
-        let (cut, rows) = self.checked(gpu, arrays)?;
-        let outputs = gpu.floats(rows * self.values);
-        let stored = self.room(gpu, arrays, rows);
-        let Arrays { a, c, k, q, v, .. } = arrays;
-        self.walk(gpu, arrays, cut, [c, k, q, a, v], [&outputs, &stored.u, &stored.states], false);
-        Ok((outputs, stored))
-    }
-
-    /// The gradients from what [`forward`](Self::forward) stored and the gradient in the outputs.
-    ///
-    /// # Errors
-    /// As for [`forward`](Self::forward).
-    pub fn backward<R: Runtime>(
-        &self,
-        gpu: &Gpu<R>,
-        arrays: &Arrays,
-        stored: &Stored,
-        gradient: &Handle,
-    ) -> Result<Gradients, Error> {
-        let (cut, rows) = self.checked(gpu, arrays)?;
-        let chunks = Cut::chunks(arrays.length);
-        let heads = arrays.batch * self.heads;
-        want("the gradient", gradient, rows * self.values)?;
-        want("the stored states", &stored.states, heads * chunks * self.keys * self.values)?;
-        want("the stored products of states", &stored.u, if self.delta { rows * self.values } else { 1 })?;
-        let dv = gpu.floats(rows * self.values);
-        let back = self.room(gpu, arrays, rows);
-        let Arrays { w, a, c, k, q, v, .. } = arrays;
-        self.walk(gpu, arrays, cut, [a, q, k, c, gradient], [&dv, &back.u, &back.states], true);
-        let room = |is_there: bool| if is_there { gpu.floats(rows * self.keys) } else { gpu.put(&[0.0]) };
-        let [dw, da, dc] = [self.decay != Decay::None, self.delta, self.delta].map(room);
-        let [dk, dq] = [(); 2].map(|()| room(true));
-        let units = heads * chunks * self.keys;
-        launch!(gpu, columns::columns, each units;
-            [w, a, c, k, q, v, gradient, stored.u, back.u, stored.states, back.states, dw, da, dc, dk, dq],
-            self.sizes(arrays, units), cut);
-        // For one decay a head, those of its keys are `[K, rows]`.
-        let w = match self.decay {
-            Decay::Scalar => gpu.sum_rows(RowsOf { numbers: &dw, rows: self.keys, width: rows })?,
-            _ => dw,
-        };
-        Ok(Gradients { w, a: da, c: dc, k: dk, q: dq, v: dv })
-    }
-
     /// All steps of the rows of all heads.
     fn walk<R: Runtime>(
         &self,
         gpu: &Gpu<R>,
-        arrays: &Arrays,
-        cut: Cut,
-        [added, key, query, next, value]: [&Handle; 5],
-        [out, u, states]: [&Handle; 3],
+        call: Call,
+        [w, added, key, query, next, value]: [&Handle; 6],
         back: bool,
-    ) {
-        let cubes = arrays.batch * self.heads * cut.blocks();
-        launch!(gpu, rows::rows, gpu.spread(cubes), cut.units();
-            [arrays.w, added, key, query, next, value, out, u, states], self.sizes(arrays, cubes), cut, back);
+    ) -> [Handle; 3] {
+        let cubes = call.heads * call.cut.blocks();
+        let u = if self.delta { call.rows * self.values } else { 1 };
+        let [out, u, states] = [call.rows * self.values, u, call.states()].map(|numbers| gpu.floats(numbers));
+        launch!(gpu, rows::rows, gpu.spread(cubes), call.cut.units();
+            [w, added, key, query, next, value, out, u, states], call.sizes(cubes), call.cut, back);
+        [out, u, states]
     }
 
-    fn sizes<R: Runtime>(&self, arrays: &Arrays, count: usize) -> SizesLaunch<R> {
-        SizesLaunch::new(arrays.length, self.heads, Cut::chunks(arrays.length), arrays.batch * arrays.length * self.heads, count)
-    }
-
-    /// Room for what a walk stores.
-    fn room<R: Runtime>(&self, gpu: &Gpu<R>, arrays: &Arrays, rows: usize) -> Stored {
-        let states = arrays.batch * self.heads * Cut::chunks(arrays.length) * self.keys * self.values;
-        Stored { states: gpu.floats(states), u: gpu.floats(if self.delta { rows * self.values } else { 1 }) }
-    }
-
-    /// Everything that can be wrong with sizes, on which every launch relies; then how the call is cut, and the number of steps of all heads.
-    fn checked<R: Runtime>(&self, gpu: &Gpu<R>, arrays: &Arrays) -> Result<(Cut, usize), Error> {
+    /// Everything that can be wrong with sizes, on which every launch relies.
+    fn call<R: Runtime>(&self, gpu: &Gpu<R>, [batch, length]: [usize; 2], inputs: [&Handle; 6]) -> Result<Call, Error> {
         let &Self { heads, keys, values, decay, delta } = self;
-        let &Arrays { batch, length, .. } = arrays;
         let sizes = [
             ("the batch", batch),
             ("the length", length),
@@ -188,22 +88,86 @@ impl MatrixState {
             ("the number of values", values),
         ];
         want_some(&sizes)?;
-        let rows = batch * length * heads;
-        want_countable((rows * keys.max(values)).max(batch * heads * Cut::chunks(length) * keys * values))?;
-        let of_w = match decay {
-            Decay::None => 1,
-            Decay::Scalar => rows,
-            Decay::Vector => rows * keys,
-        };
-        let of_delta = if delta { rows * keys } else { 1 };
-        want("w", &arrays.w, of_w)?;
-        want("a", &arrays.a, of_delta)?;
-        want("c", &arrays.c, of_delta)?;
-        want("the keys", &arrays.k, rows * keys)?;
-        want("the queries", &arrays.q, rows * keys)?;
-        want("the values", &arrays.v, rows * values)?;
         let fix = "take fewer keys, or `--device cpu`";
         let too_large = Error::TooLarge { what: "the number of keys", seen: keys, most: 512, fix };
-        Ok((self.cut(gpu).ok_or(too_large)?, rows))
+        let cut = self.cut(gpu).ok_or(too_large)?;
+        let call = Call { cut, length, heads: batch * heads, rows: batch * length * heads };
+        want_countable((call.rows * keys.max(values)).max(call.states()))?;
+        let of_w = match decay {
+            Decay::None => 1,
+            Decay::Scalar => call.rows,
+            Decay::Vector => call.rows * keys,
+        };
+        let [of_delta, of_keys] = [if delta { call.rows * keys } else { 1 }, call.rows * keys];
+        let names = ["w", "a", "c", "the keys", "the queries", "the values"];
+        let numbers = [of_w, of_delta, of_delta, of_keys, of_keys, call.rows * values];
+        names.into_iter().zip(inputs).zip(numbers).try_for_each(|((name, input), numbers)| want(name, input, numbers))?;
+        Ok(call)
+    }
+}
+
+/// One call; sizes have been checked.
+#[derive(Clone, Copy)]
+struct Call {
+    cut: Cut,
+    length: usize,
+    /// Heads of all series, and their steps.
+    heads: usize,
+    rows: usize,
+}
+
+impl Call {
+    fn chunks(&self) -> usize {
+        self.length.div_ceil(CHUNK)
+    }
+
+    /// Numbers of the states that a walk stores.
+    fn states(&self) -> usize {
+        self.heads * self.chunks() * self.cut.of.keys * self.cut.of.values
+    }
+
+    fn sizes<R: Runtime>(&self, count: usize) -> SizesLaunch<R> {
+        SizesLaunch::new(self.length, self.cut.of.heads, self.chunks(), self.rows, count)
+    }
+}
+
+/// Inputs are `w, a, c, k, q, v`, in the layouts of `ncde_kernels::matrix_state::Input`; what the recurrence does not have is one number.
+impl DeviceKernel<6> for MatrixState {
+    fn width(&self) -> usize {
+        self.heads * self.values
+    }
+
+    fn forward<R: Runtime>(&self, gpu: &Gpu<R>, shape: [usize; 2], inputs: [&Handle; 6]) -> Result<(Handle, Vec<Handle>), Error> {
+        let call = self.call(gpu, shape, inputs)?;
+        let [w, a, c, k, q, v] = inputs;
+        let [outputs, u, states] = self.walk(gpu, call, [w, c, k, q, a, v], false);
+        Ok((outputs, vec![u, states]))
+    }
+
+    fn backward<R: Runtime>(
+        &self,
+        gpu: &Gpu<R>,
+        shape: [usize; 2],
+        inputs: [&Handle; 6],
+        before: &[Handle],
+        gradient: &Handle,
+    ) -> Result<[Handle; 6], Error> {
+        let call = self.call(gpu, shape, inputs)?;
+        let (rows, numbers) = (call.rows, call.rows * self.values);
+        want("the gradient", gradient, numbers)?;
+        let [u, states] = stored(before, [if self.delta { numbers } else { 1 }, call.states()])?;
+        let [w, a, c, k, q, v] = inputs;
+        let [dv, z, backs] = self.walk(gpu, call, [w, a, q, k, c, gradient], true);
+        let room = |is_there: bool| if is_there { gpu.floats(rows * self.keys) } else { gpu.put(&[0.0]) };
+        let [dw, da, dc, dk, dq] = [self.decay != Decay::None, self.delta, self.delta, true, true].map(room);
+        let units = call.heads * call.chunks() * self.keys;
+        launch!(gpu, columns::columns, each units;
+            [w, a, c, k, q, v, gradient, u, z, states, backs, dw, da, dc, dk, dq], call.sizes(units), call.cut);
+        // For one decay a head, those of its keys are `[K, rows]`.
+        let dw = match self.decay {
+            Decay::Scalar => gpu.sum_rows(RowsOf { numbers: &dw, rows: self.keys, width: rows })?,
+            _ => dw,
+        };
+        Ok([dw, da, dc, dk, dq, dv])
     }
 }

@@ -1,11 +1,9 @@
 //! How a call is cut: a pure function of shapes and of what the device is.
 
-use super::Selective;
-
 /// Steps of a chunk; the states of one are in local memory in the reverse pass.
 pub(crate) const CHUNK: usize = 16;
 /// The most states of a channel, which are in registers.
-const MAX_STATES: usize = 128;
+pub(crate) const MAX_STATES: usize = 128;
 /// The most channels of a cube in the reverse pass.
 const MAX_UNITS: usize = 128;
 /// The fewest, so that there are not too many partial sums over channels.
@@ -22,11 +20,11 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// None where a cube of so many units and bytes has no room for the states of its channels.
-    pub(crate) fn new(of: &Selective, units: usize, shared: usize) -> Option<Self> {
-        let most = of.channels.next_multiple_of(MIN_UNITS).next_power_of_two().min(MAX_UNITS);
-        let halved = (0..=most.ilog2()).map(|halvings| Self { states: of.states, units: most >> halvings });
+    pub(crate) fn new([channels, states]: [usize; 2], units: usize, shared: usize) -> Option<Self> {
+        let most = channels.next_multiple_of(MIN_UNITS).next_power_of_two().min(MAX_UNITS);
+        let halved = (0..=most.ilog2()).map(|halvings| Self { states, units: most >> halvings });
         let fits = |cut: &Self| cut.units <= units && cut.bytes() <= shared;
-        halved.take_while(|cut| cut.units >= MIN_UNITS).find(fits).filter(|_| of.states <= MAX_STATES)
+        halved.take_while(|cut| cut.units >= MIN_UNITS).find(fits).filter(|_| states <= MAX_STATES)
     }
 
     /// Sums over the channels of a cube: `db` and `dc` of a step.
@@ -49,18 +47,8 @@ impl Cut {
         self.units + 1
     }
 
-    /// Cubes of a chunk.
-    pub(crate) fn blocks(&self, channels: usize) -> usize {
-        channels.div_ceil(self.units)
-    }
-
     fn bytes(&self) -> usize {
         self.sums() * (self.stride() + self.lanes()) * size_of::<f32>()
-    }
-
-    /// Chunks of a series.
-    pub(crate) fn chunks(length: usize) -> usize {
-        length.div_ceil(CHUNK)
     }
 }
 
@@ -69,20 +57,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_channel_is_in_a_cube_that_has_room_for_it() {
+    fn a_cube_has_room_for_its_channels() {
         for channels in [1, 7, 32, 100, 128, 256, 1000] {
             for states in [1, 3, 16, 64, 128, 200] {
                 for (units, shared) in [(128, 16 << 10), (1024, 48 << 10)] {
-                    let Some(cut) = Cut::new(&Selective { channels, states }, units, shared) else {
+                    let Some(cut) = Cut::new([channels, states], units, shared) else {
                         assert!(states > MAX_STATES, "{channels} {states}");
                         continue;
                     };
-                    assert!(cut.units <= units && cut.bytes() <= shared, "{cut:?}");
-                    assert!(cut.blocks(channels) * cut.units >= channels && cut.lanes() >= 1, "{cut:?}");
+                    assert!(cut.units <= units && cut.bytes() <= shared && cut.lanes() >= 1, "{cut:?}");
                 }
             }
         }
-        let of_mamba = Cut::new(&Selective { channels: 256, states: 16 }, 1024, 48 << 10);
+        let of_mamba = Cut::new([256, 16], 1024, 48 << 10);
         assert_eq!(of_mamba, Some(Cut { states: 16, units: 128 }));
     }
 }

@@ -5,7 +5,7 @@
 use burn_tensor::Tensor;
 use burn_tensor::activation::sigmoid;
 use ncde_kernels::neural::Activation::Softplus;
-use ncde_runtime::layer::{DeltaNet, Function, KEY_EPSILON, READ_EPSILON};
+use ncde_runtime::layer::{DeltaNet, Function, KEY_EPSILON};
 
 use super::convolution::convolve;
 use super::matrix_state::{Factors, read};
@@ -63,10 +63,7 @@ impl<B: LayerBackend> Batch<B> for DeltaNetBatch {
         }
         let factors = Factors { w: w.map(|w| of_factors(w, 1)), delta, k: of_factors(k, key), v: of_factors(v, value) };
         let read = read(self.spec.kernel(), &rows, factors, q.reshape([batch, count, heads, key]))?;
-        // The root of the mean square is that of the sum over the root of the count.
-        let epsilon = READ_EPSILON * value as f64;
-        let read = Parts::new(heads, value, &read).normalised(read, (value as f64).sqrt(), epsilon)?;
-        let mut read = gained(read, Tensor::cat(vec![weights.weight::<1>("norm")?; heads], 0))?;
+        let mut read = Parts::new(heads, value, &read).normalised_mean(read, weights.weight("norm")?)?;
         if self.spec.gate {
             read = read * dense::activation(SILU, part(first + of_b + of_a, of_g)?)?;
         }

@@ -8,7 +8,13 @@
 //! its last factor to its first it is `o = S x_0 + sum_j v_j (k_j . x_j)`, so that it is a read with another query and nothing is stored.
 
 use burn_tensor::Tensor;
+#[cfg(feature = "gpu")]
+use cubecl::Runtime;
+#[cfg(feature = "gpu")]
+use ncde_gpu::{DeviceKernel, Gpu, matrix_state as device};
 use ncde_kernels::Float;
+#[cfg(feature = "gpu")]
+use ncde_kernels::matrix_state::Decay;
 use ncde_kernels::matrix_state::{Gradients, Input, MatrixState};
 
 use super::{Error, LayerBackend, Rows};
@@ -54,6 +60,18 @@ impl HostedKernel<6> for Recurrence {
         let Gradients { w, a, c, k, q, v, .. } = self.kernel.backward(&self.input(inputs), stored, gradient, &[])?;
         let like = |of: Vec<T>, input: &[T]| if of.is_empty() { vec![T::ZERO; input.len()] } else { of };
         Ok([like(w, inputs[0]), like(a, inputs[1]), like(c, inputs[2]), k, q, v])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_device<R: Runtime>(&self, gpu: &Gpu<R>) -> Option<(impl DeviceKernel<6>, [usize; 2])> {
+        let MatrixState { heads, keys, values, decay, delta } = self.kernel;
+        let decay = match decay {
+            Decay::None => device::Decay::None,
+            Decay::Scalar => device::Decay::Scalar,
+            Decay::Vector => device::Decay::Vector,
+        };
+        let kernel = device::MatrixState { heads, keys, values, decay, delta };
+        kernel.fits(gpu).then_some((kernel, self.shape))
     }
 }
 

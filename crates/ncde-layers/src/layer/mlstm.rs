@@ -23,18 +23,13 @@ const NOTHING: f64 = -1e9;
 
 /// `m` before and after each row, `[batch, rows, heads]`, from `i` and `ln sigmoid(f)`.
 fn maxima(places: &Places, heads: usize, i: &[f64], f: &[f64]) -> [Vec<f64>; 2] {
-    let (count, trunk) = (places.count(), places.trunk);
     let [mut before, mut after] = [vec![NOTHING; i.len()], vec![NOTHING; i.len()]];
-    for row in 0..places.batch() * count {
-        let (b, t) = (row / count, row % count);
-        let parent = match &places.branches {
-            Some(branches) if t >= trunk => Some(branches.parents[b * branches.count + t - trunk]),
-            _ => t.checked_sub(1),
-        };
+    for row in 0..places.batch() * places.count() {
+        let parent = places.parent(row);
         for head in 0..heads {
             let at = row * heads + head;
             if let Some(parent) = parent {
-                before[at] = after[(b * count + parent) * heads + head];
+                before[at] = after[parent * heads + head];
             }
             after[at] = i[at].max(f[at] + before[at]);
         }

@@ -18,10 +18,13 @@ mod dropout;
 mod embedding;
 mod foreign;
 mod gru;
+mod gru_d;
 mod layer_norm;
 mod linear;
 mod linear_cde;
 mod lstm;
+mod mamba2;
+mod mamba3;
 mod matrix_state;
 mod mlstm;
 mod network;
@@ -228,8 +231,11 @@ fn batch<B: LayerBackend>(spec: &LayerSpec, input: &Signal, fixed: &mut Values) 
         LayerSpec::Parallel(_) => Box::new(parallel::ParallelBatch),
         LayerSpec::Convolution(_) => Box::new(convolution::ConvolutionBatch),
         LayerSpec::DeltaNet(layer) => Box::new(delta_net::DeltaNetBatch { spec: layer.clone() }),
+        LayerSpec::Mamba2(layer) => Box::new(mamba2::Mamba2Batch { spec: *layer }),
+        LayerSpec::Mamba3(layer) => Box::new(mamba3::Mamba3Batch { spec: *layer }),
         LayerSpec::Lstm(layer) => Box::new(lstm::LstmBatch { hidden: layer.hidden }),
         LayerSpec::Gru(layer) => Box::new(gru::GruBatch { hidden: layer.hidden }),
+        LayerSpec::GruD(layer) => Box::new(gru_d::GruDBatch { spec: layer.clone() }),
         LayerSpec::StateSpace(layer) => Box::new(state_space::StateSpaceBatch { spec: layer.clone() }),
         LayerSpec::Selective(layer) => Box::new(selective::SelectiveBatch { spec: layer.clone() }),
         LayerSpec::Product(_) => Box::new(product::ProductBatch),

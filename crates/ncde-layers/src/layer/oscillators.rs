@@ -6,6 +6,10 @@ use std::sync::Arc;
 
 use burn_tensor::Tensor;
 use burn_tensor::activation::{relu, sigmoid};
+#[cfg(feature = "gpu")]
+use cubecl::Runtime;
+#[cfg(feature = "gpu")]
+use ncde_gpu::{DeviceKernel, Gpu, oscillator as device};
 use ncde_kernels::Float;
 use ncde_kernels::oscillator::{Gradients, Input, backward, forward};
 use ncde_runtime::layer::{Oscillators, Scheme};
@@ -26,6 +30,11 @@ pub(super) struct OscillatorsBatch {
 struct Recurrence {
     shape: [usize; 2],
     aside: Option<Arc<[bool]>>,
+    /// The number of oscillators.
+    width: usize,
+    /// Whether `p` and the steps have a row for each step.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "slices know their lengths"))]
+    per_step: bool,
 }
 
 impl Recurrence {
@@ -41,12 +50,18 @@ impl HostedKernel<4> for Recurrence {
 
     fn forward<T: Float>(&self, inputs: [&[T]; 4]) -> Result<Made<T>, ncde_kernels::Error> {
         let (places, states) = forward(&self.input(inputs))?;
-        Ok((places, [&self.shape[..], &[2 * inputs[2].len()]].concat(), states))
+        Ok((places, [&self.shape[..], &[2 * self.width]].concat(), states))
     }
 
     fn backward<T: Float>(&self, inputs: [&[T]; 4], stored: &[T], gradient: &[T]) -> Result<[Vec<T>; 4], ncde_kernels::Error> {
         let Gradients { p, step, stiffness, force } = backward(&self.input(inputs), stored, gradient)?;
         Ok([p, step, stiffness, force])
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on_device<R: Runtime>(&self, _: &Gpu<R>) -> Option<(impl DeviceKernel<4>, [usize; 2])> {
+        let rates = if self.per_step { device::Rates::PerStep } else { device::Rates::Shared };
+        Some((device::Oscillators { width: self.width, rates, aside: self.aside.clone() }, self.shape))
     }
 }
 
@@ -82,7 +97,12 @@ impl<B: LayerBackend> Batch<B> for OscillatorsBatch {
         };
         let force = dense::product(x.clone().reshape([batch * count, n]), weights.weight("input")?)?;
         let force = force.reshape([batch, count, 2 * states]);
-        let recurrence = Recurrence { shape: [batch, count], aside: order.as_ref().map(|order| order.aside.clone().into()) };
+        let recurrence = Recurrence {
+            shape: [batch, count],
+            aside: order.as_ref().map(|order| order.aside.clone().into()),
+            width: states,
+            per_step: gap.is_some(),
+        };
         let a = a.reshape([states]);
         let places = hosted::<B, _, 4, 3>(recurrence, [flat(p), flat(d), a, flat(force)])?;
         let places = order.as_ref().map_or(places.clone(), |order| order.unsorted(places));

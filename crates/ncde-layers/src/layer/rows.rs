@@ -114,8 +114,19 @@ impl Places {
         Some(InOrder { from, to, aside })
     }
 
-    /// The time before each row in gaps, `[batch, trunk + branches]`; 1 before the first.
-    pub(super) fn steps(&self, gap: f64) -> Vec<f64> {
+    /// The place that a place of `[batch, trunk + branches]` follows, if it is not the first of its series.
+    pub(super) fn parent(&self, place: usize) -> Option<usize> {
+        let (series, row) = (place / self.count(), place % self.count());
+        let parent = match &self.branches {
+            Some(branches) if row >= self.trunk => branches.parents[series * branches.count + row - self.trunk],
+            _ => row.checked_sub(1)?,
+        };
+        Some(series * self.count() + parent)
+    }
+
+    /// The time before each row in gaps, `[batch, trunk + branches]`; 1 before the first, and without `gap` before all.
+    pub(super) fn steps(&self, gap: impl Into<Option<f64>>) -> Vec<f64> {
+        let Some(gap) = gap.into() else { return vec![1.0; self.times.len()] };
         let (spans, later) = (self.spans(), self.count() - 1);
         let series = |b: usize| std::iter::once(1.0).chain(spans[b * later..][..later].iter().map(move |span| span / gap));
         (0..self.batch()).flat_map(series).collect()

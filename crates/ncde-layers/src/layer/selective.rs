@@ -5,13 +5,17 @@
 use std::sync::Arc;
 
 use burn_tensor::Tensor;
+#[cfg(feature = "gpu")]
+use cubecl::Runtime;
+#[cfg(feature = "gpu")]
+use ncde_gpu::{DeviceKernel, Gpu, selective as device};
 use ncde_kernels::Float;
 use ncde_kernels::neural::Activation::Softplus;
 use ncde_kernels::selective::{Gradients, Input, Selective as Kernel};
 use ncde_runtime::layer::{Function, Selective};
 
 use super::rows::clear_padding;
-use super::spread::{Parts, gained, times};
+use super::spread::{gained, in_gaps, times};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 use crate::hosted::{HostedKernel, Made, hosted};
@@ -49,6 +53,13 @@ impl HostedKernel<5> for Scan {
         let Gradients { step, u, a, b, c } = self.kernel.backward(&self.input(inputs), stored, gradient)?;
         Ok([step, u, a, b, c])
     }
+
+    #[cfg(feature = "gpu")]
+    fn on_device<R: Runtime>(&self, gpu: &Gpu<R>) -> Option<(impl DeviceKernel<5>, [usize; 2])> {
+        let Kernel { channels, states } = self.kernel;
+        let kernel = device::Selective { channels, states, aside: self.aside.clone() };
+        kernel.fits(gpu).then_some((kernel, self.shape))
+    }
 }
 
 impl<B: LayerBackend> Batch<B> for SelectiveBatch {
@@ -60,11 +71,7 @@ impl<B: LayerBackend> Batch<B> for SelectiveBatch {
         // Each part is a product of its own: what is cut out of wider rows is slow to read.
         let part = |first: usize, width: usize| times(x.clone(), project.clone().narrow(1, first, width));
         let step = dense::affine(part(0, rank)?, weights.weight("step")?, weights.weight("step_bias")?)?;
-        let mut step = dense::activation(Function::Each(Softplus), step)?;
-        if let Some(gap) = gap {
-            let dt = rows.constant(rows.places.steps(gap), [batch, count, 1]);
-            step = step * Parts::new(1, n, &x).spread(dt)?;
-        }
+        let step = in_gaps(&rows, dense::activation(Function::Each(Softplus), step)?, gap)?;
         // Branches stand aside, right behind the rows that they follow.
         let order = rows.places.in_order();
         let sorted = |rows: Tensor<B, 3>| {

@@ -1,6 +1,6 @@
 //! An LSTM with exponential gates; see [`ncde_runtime::layer::Slstm`].
 //!
-//! What rows bring to the gates is two products for all of them; the states are one kernel. Cost: `O(rows x H (n + H / heads))`.
+//! Cost: `O(rows x H (n + H / heads))`.
 
 use burn_tensor::Tensor;
 use ncde_kernels::neural::Activation::Silu;
@@ -10,7 +10,7 @@ use ncde_runtime::layer::{Function, Slstm};
 use super::convolution::convolve;
 use super::recurrent::states;
 use super::rows::clear_padding;
-use super::spread::{for_all, gained, times};
+use super::spread::{for_all, gained};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 
@@ -39,16 +39,11 @@ pub(super) fn convolved<B: LayerBackend>(rows: &Rows<B>, weights: &LayerWeights<
 impl<B: LayerBackend> Batch<B> for SlstmBatch {
     fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
         let Slstm { hidden, heads, .. } = self.spec;
-        let d = hidden / heads;
         let x = clear_padding(rows.values.clone(), &rows.places.lengths, rows.places.trunk);
-        let input = weights.weight::<2>("input")?;
-        let half = |from: Tensor<B, 3>, first: usize| times(from, input.clone().narrow(1, first, 2 * hidden));
-        let u = convolved(&rows.with(x.clone()), weights)?;
-        let gates = Tensor::cat(vec![half(u, 0)?, half(x, 2 * hidden)?], 2);
-        // From gates of all heads to heads of all gates.
-        let bias = weights.weight::<1>("bias")?.reshape([4, heads, d]).swap_dims(0, 1).reshape([heads, 1, 4 * d]);
-        let kernel = Recurrent { cell: Cell::Slstm, heads, size: d };
-        let y = states(kernel, &rows, gates, weights.weight::<3>("recurrent")?, bias)?;
+        let kernel = Recurrent { cell: Cell::Slstm, inputs: x.dims()[2], heads, size: hidden / heads };
+        // Two gates read the convolved row, two the row.
+        let both = Tensor::cat(vec![convolved(&rows.with(x.clone()), weights)?, x], 2);
+        let y = states(kernel, &rows, both, weights.weight::<3>("recurrent")?, weights)?;
         Ok(rows.with(norm_heads(y, heads, weights.weight("norm")?)?))
     }
 }

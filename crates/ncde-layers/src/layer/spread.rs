@@ -9,8 +9,9 @@
 //! Burn's CPU backend walks element by element through a tensor that is spread along an axis, in some 50 ns each; a product takes 1 ns, and its reverse pass is one too.
 
 use burn_tensor::{Tensor, TensorCreationOptions};
+use ncde_runtime::layer::READ_EPSILON;
 
-use super::{Error, LayerBackend};
+use super::{Error, LayerBackend, Rows};
 use crate::dense;
 use crate::operation::put;
 
@@ -25,6 +26,13 @@ pub(super) fn for_all<B: LayerBackend>(row: Tensor<B, 1>, [batch, count]: [usize
 pub(super) fn gained<B: LayerBackend>(x: Tensor<B, 3>, gain: Tensor<B, 1>) -> Result<Tensor<B, 3>, Error> {
     let [batch, count, _] = x.dims();
     Ok(x * for_all(gain, [batch, count])?)
+}
+
+/// Steps times the gaps before their rows; without `gap` every row is one step.
+pub(super) fn in_gaps<B: LayerBackend>(rows: &Rows<B>, steps: Tensor<B, 3>, gap: Option<f64>) -> Result<Tensor<B, 3>, Error> {
+    let ([batch, count, width], Some(gap)) = (steps.dims(), gap) else { return Ok(steps) };
+    let dt = rows.constant(rows.places.steps(gap), [batch, count, 1]);
+    Ok(steps.clone() * Parts::new(1, width, &steps).spread(dt)?)
 }
 
 /// Rows that consist of parts of as many numbers.
@@ -62,6 +70,14 @@ impl<B: LayerBackend> Parts<B> {
     pub(super) fn normalised(&self, x: Tensor<B, 3>, factor: f64, epsilon: f64) -> Result<Tensor<B, 3>, Error> {
         let length = (self.sums(x.clone().square())? + epsilon).sqrt();
         Ok(x * self.spread(length.recip() * factor)?)
+    }
+
+    /// Vectors of `gain.len()` numbers, each divided by the root of its mean square, with a gain for each number.
+    pub(super) fn normalised_mean(&self, x: Tensor<B, 3>, gain: Tensor<B, 1>) -> Result<Tensor<B, 3>, Error> {
+        let ([parts, _], [size]) = (self.spread.dims(), gain.dims());
+        // The root of the mean square is that of the sum over the root of the count.
+        let normed = self.normalised(x, (size as f64).sqrt(), READ_EPSILON * size as f64)?;
+        gained(normed, Tensor::cat(vec![gain; parts], 0))
     }
 }
 

@@ -1,12 +1,16 @@
 //! A diagonal state-space model; see [`ncde_runtime::layer::StateSpace`].
 //!
-//! Where every row is one step, `g` goes into `B` ahead, and with `each` `B` into `C`: what is left are filters, whose states are not stored.
+//! Where every row is one step, `g` goes into `B` ahead, and with `per_channel` `B` into `C`: what is left are filters, whose states are not stored.
 //!
-//! Cost: `O(rows x S n)`, memory `O(batch x rows x S)`; with `each` and `gap` a factor `n` more states.
+//! Cost: `O(rows x S n)`, memory `O(batch x rows x S)`; with `per_channel` and `gap` a factor `n` more states.
 
 use std::sync::Arc;
 
 use burn_tensor::Tensor;
+#[cfg(feature = "gpu")]
+use cubecl::Runtime;
+#[cfg(feature = "gpu")]
+use ncde_gpu::{DeviceKernel, Gpu, filters as device};
 use ncde_kernels::Float;
 use ncde_kernels::filters::{Gradients, Input, backward, forward};
 use ncde_runtime::layer::{Discretisation, StateSpace};
@@ -83,6 +87,9 @@ impl<B: LayerBackend> Complex<B> {
 struct Filters {
     /// Batch, length and channels.
     shape: [usize; 3],
+    /// Of each channel.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "slices know their lengths"))]
+    states: usize,
     aside: Option<Arc<[bool]>>,
 }
 
@@ -106,6 +113,39 @@ impl HostedKernel<3> for Filters {
         let Gradients { u, a, c } = backward(&self.input(inputs), stored, gradient)?;
         Ok([u, a, c])
     }
+
+    #[cfg(feature = "gpu")]
+    fn on_device<R: Runtime>(&self, _: &Gpu<R>) -> Option<(impl DeviceKernel<3>, [usize; 2])> {
+        let [batch, length, channels] = self.shape;
+        let filters = device::Filters { channels, states: self.states, aside: self.aside.clone() };
+        filters.fits().then_some((filters, [batch, length]))
+    }
+}
+
+/// States that rows move by `h <- a h + b`, complex: real parts, then imaginary ones; 0 before the first row, or `initial`.
+fn states<B: LayerBackend>(
+    rows: &Rows<B>,
+    a: &Tensor<B, 3>,
+    b: &Tensor<B, 3>,
+    initial: Tensor<B, 2>,
+) -> Result<Tensor<B, 3>, Error> {
+    let ([_, count, _], trunk) = (b.dims(), rows.places.trunk);
+    let of_trunk = |x: &Tensor<B, 3>| if count == trunk { x.clone() } else { x.clone().narrow(1, 0, trunk) };
+    let states = recurrence(Numbers::Complex, Arguments { a: of_trunk(a), b: of_trunk(b), initial })?;
+    // A branch follows the state of its parent.
+    let Some((_, before)) = rows.branches(&states) else { return Ok(states) };
+    let of_branches = |x: &Tensor<B, 3>| x.clone().narrow(1, trunk, count - trunk);
+    let moved = Complex::split(of_branches(a)).times(Complex::split(before)).joined();
+    Ok(Tensor::cat(vec![states, moved + of_branches(b)], 1))
+}
+
+/// `cos` and `sin` of the sums of angles up to each row.
+pub(super) fn turns<B: LayerBackend>(rows: &Rows<B>, angles: Tensor<B, 3>) -> Result<[Tensor<B, 3>; 2], Error> {
+    let [batch, _, width] = angles.dims();
+    let a = Complex(angles.clone().cos(), angles.sin()).joined();
+    let one = Tensor::ones([batch, width], (&a.device(), a.dtype()));
+    let turned = Complex::split(states(rows, &a, &a.zeros_like(), Tensor::cat(vec![one.clone(), one.zeros_like()], 1))?);
+    Ok([turned.0, turned.1])
 }
 
 impl StateSpaceBatch {
@@ -130,7 +170,7 @@ impl StateSpaceBatch {
         };
         let order = rows.places.in_order();
         let sorted = order.as_ref().map_or(x.clone(), |order| order.sorted(x));
-        let filters = Filters { shape, aside: order.as_ref().map(|order| order.aside.clone().into()) };
+        let filters = Filters { shape, states: self.spec.states, aside: order.as_ref().map(|order| order.aside.clone().into()) };
         let inputs = [sorted.reshape([batch * count * width]), laid(a), laid(Complex(re, im.neg()))];
         let y = hosted::<B, _, 3, 3>(filters, inputs)?;
         Ok(order.as_ref().map_or(y.clone(), |order| order.unsorted(y)))
@@ -174,18 +214,19 @@ impl StateSpaceBatch {
 
 impl<B: LayerBackend> Batch<B> for StateSpaceBatch {
     fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
-        let (trunk, each) = (rows.places.trunk, self.spec.each);
+        let (trunk, per_channel) = (rows.places.trunk, self.spec.per_channel);
         let x = clear_padding(rows.values.clone(), &rows.places.lengths, trunk);
         let [batch, count, width] = x.dims();
-        if each && self.spec.gap.is_none() {
+        if per_channel && self.spec.gap.is_none() {
             let seen = self.filtered(&rows, x.clone(), weights)?;
             return Ok(rows.with(seen + gained(x, weights.weight("skip")?)?));
         }
         let dt = self.spec.gap.map(|gap| rows.constant(rows.places.steps(gap), [batch, count, 1]));
         let [a, g] = self.step(weights, dt)?;
-        let input = if each { weights.weight::<1>("input")?.unsqueeze() } else { weights.weight::<2>("input")?.unsqueeze() };
+        let input =
+            if per_channel { weights.weight::<1>("input")?.unsqueeze() } else { weights.weight::<2>("input")?.unsqueeze() };
         // What drives all states of a number is that number.
-        let parts = each.then(|| Parts::new(width, self.spec.states, &x));
+        let parts = per_channel.then(|| Parts::new(width, self.spec.states, &x));
         let by_rows = |input: Complex<B>| -> Result<Tensor<B, 3>, Error> {
             let Some(parts) = &parts else { return times(x.clone(), input.joined().squeeze_dim(0)) };
             let spread = parts.spread(x.clone())?;
@@ -202,14 +243,7 @@ impl<B: LayerBackend> Batch<B> for StateSpaceBatch {
             Some(_) => a.joined(),
         };
         let zeros = Tensor::zeros([batch, row], (&b.device(), b.dtype()));
-        let of_trunk = |x: &Tensor<B, 3>| if count == trunk { x.clone() } else { x.clone().narrow(1, 0, trunk) };
-        let mut states = recurrence(Numbers::Complex, Arguments { a: of_trunk(&a), b: of_trunk(&b), initial: zeros })?;
-        // A branch follows the state of its parent.
-        if let Some((_, before)) = rows.branches(&states) {
-            let of_branches = |x: Tensor<B, 3>| x.narrow(1, trunk, count - trunk);
-            let moved = Complex::split(of_branches(a)).times(Complex::split(before)).joined();
-            states = Tensor::cat(vec![states, moved + of_branches(b)], 1);
-        }
+        let states = states(&rows, &a, &b, zeros)?;
         let seen = match &parts {
             Some(parts) => {
                 let seen = gained(states, weights.weight("output")?)?;

@@ -10,6 +10,7 @@
 //! | `gradients` | gradients are finite differences |
 //! | `invariance` | neither padding nor batch nor order nor threads nor a file change anything |
 //! | `identities` | layers against their equations |
+//! | `linear_ncdes` | S4D, S6 and DeltaNet against Linear NCDEs with their drives and structures |
 //! | `neural` | the same for neural CDEs |
 //! | `precision` | numbers in f32 are those in f64 |
 //! | `first_values` | how weights are drawn |
@@ -29,6 +30,7 @@ mod gpu;
 mod gradients;
 mod identities;
 mod invariance;
+mod linear_ncdes;
 mod neural;
 mod precision;
 mod refusals;

@@ -118,10 +118,12 @@ pub(crate) fn all() -> Vec<Sample> {
         neural_cdes(),
         gated("lstm"),
         gated("gru"),
+        fading(),
         state_spaces(),
         selective(),
         attention(),
         delta_nets(),
+        mambas(),
         oscillators(),
         exponential(),
         reservoirs(),
@@ -314,6 +316,21 @@ fn gated(name: &str) -> Vec<Sample> {
     ]
 }
 
+/// Values that fade where they are missing, which counts say, or none is. Counts that stand still are beside no threshold.
+fn fading() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for more in [json!({}), json!({"counts": 3}), json!({"counts": 3, "gap": 0.4}), json!({"gap": 0.7})] {
+        let layer = with(&json!({"layer": "gru-d", "hidden": 7, "values": [1, 3]}), more.clone());
+        all.push(sample(format!("{layer}"), numbers(5, 1), json!([layer])));
+        all.push(sample(format!("{layer}, windows"), numbers(2, 0), json!([log(3, 2, "lyndon"), layer, linear(2)])));
+        if more.get("counts").is_none() {
+            let layer = with(&layer, json!({"hidden": 4}));
+            all.push(sample(format!("{layer}, stack"), tokens(5), residual_stack(&layer)));
+        }
+    }
+    all
+}
+
 /// A stack on tokens with a layer that hands on as many numbers as it is given.
 fn residual_stack(layer: &Value) -> Value {
     json!([
@@ -329,7 +346,7 @@ fn residual_stack(layer: &Value) -> Value {
 fn state_spaces() -> Vec<Sample> {
     let mut all = Vec::new();
     for rule in ["powers", "zero-order-hold", "bilinear"] {
-        for more in [json!({}), json!({"each": true}), json!({"gap": 0.7}), json!({"each": true, "gap": 0.3})] {
+        for more in [json!({}), json!({"per_channel": true}), json!({"gap": 0.7}), json!({"per_channel": true, "gap": 0.3})] {
             let layer = with(&json!({"layer": "state-space", "states": 3, "discretisation": rule}), more.clone());
             let name = format!("state-space {rule} {more}");
             all.push(sample(name.clone(), numbers(3, 1), json!([layer])));
@@ -375,6 +392,23 @@ fn delta_nets() -> Vec<Sample> {
         let windows = json!([log(3, 2, "lyndon"), linear(6), norm(true), layer, linear(2)]);
         all.push(sample(format!("{name}, windows"), numbers(2, 0), windows));
         all.push(sample(format!("{name}, stack"), tokens(5), residual_stack(&layer)));
+    }
+    all
+}
+
+/// Heads that fade, and turn, at rates of their own, by rows and by time: two at least, as the norm of one leaves nothing of its size.
+fn mambas() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for (heads, head, states, more) in
+        [(2, 2, 3, json!({"convolution": 1})), (2, 3, 5, json!({"gap": 0.4, "convolution": 3})), (3, 1, 4, json!({}))]
+    {
+        let layer = json!({"heads": heads, "head": head, "states": states});
+        let turning = with(&layer, json!({"layer": "mamba3", "angles": states / 2, "gap": more["gap"]}));
+        for layer in [with(&with(&layer, json!({"layer": "mamba2"})), more), turning] {
+            all.push(sample(format!("{layer}"), numbers(3, 1), json!([layer])));
+            all.push(sample(format!("{layer}, windows"), numbers(2, 0), json!([log(3, 2, "lyndon"), layer, linear(2)])));
+            all.push(sample(format!("{layer}, stack"), tokens(5), residual_stack(&layer)));
+        }
     }
     all
 }

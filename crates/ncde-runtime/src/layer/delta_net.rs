@@ -32,8 +32,9 @@ use serde::{Deserialize, Serialize};
 
 use super::activation::{sigmoid, softplus};
 use super::linear::affine;
+use super::rwkv::product_of;
 use super::signal::{at_least_one, counted, product, refuse};
-use super::state_space::{STEPS, between, spread};
+use super::state_space::step_biases;
 use super::{Cost, Init, Layer, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
@@ -108,7 +109,12 @@ impl Layer for DeltaNet {
     fn describe(&self) -> String {
         let how = if self.sum { "adds values under keys" } else { "writes values under keys over what was there" };
         let more = if self.decay { ", and forgets" } else { "" };
-        format!("{} of a memory that {how}{more}", counted(self.heads, "head"))
+        let structure = match (self.sum, self.decay) {
+            (false, _) => "driven by keys, diagonal plus low rank",
+            (true, true) => "driven by gates, one number a head",
+            (true, false) => "whose matrices are 0",
+        };
+        format!("{} of a memory that {how}{more}: a matrix-valued Linear NCDE {structure}", counted(self.heads, "head"))
     }
 
     fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
@@ -148,15 +154,13 @@ impl Layer for DeltaNet {
             Weight::trained("convolution", [self.convolution, self.convolved()], Init::linear(self.convolution)),
         ];
         if self.decay {
-            let rates = (0..self.heads).map(|head| (16.0 * (head as f64 + 0.5) / self.heads as f64).ln());
-            let bias = (0..self.heads).map(|head| between(STEPS, spread(head))).map(|step| step + (-(-step).exp_m1()).ln());
-            all.extend([free("decay", self.heads, Init::listed(rates)), free("decay_bias", self.heads, Init::listed(bias))]);
+            all.extend([free("decay", self.heads, rates(self.heads)), free("decay_bias", self.heads, step_biases(self.heads))]);
         }
         all.extend([free("norm", self.value, Init::Constant(1.0)), Weight::trained("output", [values, n], Init::linear(values))]);
         Ok(all)
     }
 
-    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
+    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         let mut of_heads = |name: &str| if self.decay { weights.take(name) } else { Ok(Vec::new()) };
         let decay = [of_heads("decay")?, of_heads("decay_bias")?];
         Ok(Box::new(DeltaNetStep {
@@ -169,7 +173,6 @@ impl Layer for DeltaNet {
             output: weights.take("output")?,
             columns: vec![0.0; self.width()],
             read: vec![0.0; self.heads * self.value],
-            y: vec![0.0; input.width()],
         }))
     }
 }
@@ -185,16 +188,27 @@ struct DeltaNetStep {
     output: Vec<f32>,
     columns: Vec<f32>,
     read: Vec<f32>,
-    y: Vec<f32>,
 }
 
-/// Vectors of `size` numbers, each divided by its length and multiplied by `factor`.
-fn normalise(vectors: &mut [f32], size: usize, factor: f32) {
+/// Vectors of `size` numbers, each divided by the root of its square and `epsilon`, times `factor`.
+pub(super) fn normalise(vectors: &mut [f32], size: usize, factor: f32, epsilon: f64) {
     for vector in vectors.chunks_exact_mut(size) {
         let square: f32 = vector.iter().map(|x| x * x).sum();
-        let factor = factor / (square + KEY_EPSILON as f32).sqrt();
+        let factor = factor / (square + epsilon as f32).sqrt();
         vector.iter_mut().for_each(|x| *x *= factor);
     }
+}
+
+/// The same with the root of the mean square, and a gain for each number of a vector.
+pub(super) fn normalise_mean(vectors: &mut [f32], gain: &[f32]) {
+    let size = gain.len();
+    normalise(vectors, size, (size as f32).sqrt(), READ_EPSILON * size as f64);
+    vectors.chunks_exact_mut(size).for_each(|vector| vector.iter_mut().zip(gain).for_each(|(x, gain)| *x *= gain));
+}
+
+/// Logarithms of the first rates at which heads forget.
+pub(super) fn rates(heads: usize) -> Init {
+    Init::listed((0..heads).map(|head| (16.0 * (head as f64 + 0.5) / heads as f64).ln()))
 }
 
 /// Each number with those of the rows before it, the latest first, that `behind` remembers, and a bias; then `silu`.
@@ -232,8 +246,8 @@ impl Step for DeltaNetStep {
         let (v, rest) = rest.split_at_mut(of_v);
         let (b, rest) = rest.split_at_mut(of_b);
         let (a, gate) = rest.split_at_mut(of_a);
-        normalise(q, key, 1.0 / (key as f32).sqrt());
-        normalise(k, key, 1.0);
+        normalise(q, key, 1.0 / (key as f32).sqrt(), KEY_EPSILON);
+        normalise(k, key, 1.0, KEY_EPSILON);
         let mut w: Vec<f32> = a
             .iter()
             .zip(&self.decay[0])
@@ -257,20 +271,10 @@ impl Step for DeltaNetStep {
             // States decay once a row.
             w.fill(1.0);
         }
-        self.y.fill(0.0);
-        for (head, read) in self.read.chunks_exact_mut(value).enumerate() {
-            let mean = read.iter().map(|x| x * x).sum::<f32>() / value as f32;
-            let factor = 1.0 / (mean + READ_EPSILON as f32).sqrt();
-            read.iter_mut().zip(&self.norm).for_each(|(x, norm)| *x *= factor * norm);
-            if self.spec.gate {
-                read.iter_mut().zip(&gate[head * value..]).for_each(|(x, g)| *x *= g * sigmoid(*g));
-            }
-        }
-        for (read, weights) in self.read.iter().zip(self.output.chunks_exact(self.y.len())) {
-            self.y.iter_mut().zip(weights).for_each(|(y, weight)| *y += read * weight);
-        }
+        normalise_mean(&mut self.read, &self.norm);
+        self.read.iter_mut().zip(&*gate).for_each(|(x, g)| *x *= g * sigmoid(*g));
         out.clear();
-        out.extend(self.y.iter().map(|&y| f64::from(y)));
+        out.extend(product_of(&self.read, &self.output).into_iter().map(f64::from));
         Ok(true)
     }
 }

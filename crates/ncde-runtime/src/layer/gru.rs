@@ -15,11 +15,12 @@
 //! | `bias` (`b_r`, `b_z`, `b_n`) | `[3 H]` | |
 //! | `recurrent_bias` (`c`) | `[H]` | |
 
+use ncde_kernels::recurrent::{Cell, Recurrent};
 use serde::{Deserialize, Serialize};
 
-use super::activation::sigmoid;
 use super::linear::affine;
 use super::signal::{at_least_one, counted, product};
+use super::state_memory::widen;
 use super::{Init, Layer, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
@@ -56,53 +57,46 @@ impl Layer for Gru {
         ])
     }
 
-    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
-        let [input, recurrent] = [weights.take("input")?, weights.take("recurrent")?];
-        let [bias, own] = [weights.take("bias")?, weights.take("recurrent_bias")?];
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
         // What the state brings begins with a bias for the last gate alone.
-        let recurrent_bias = [vec![0.0; 2 * self.hidden], own].concat();
+        let recurrent_bias = [vec![0.0; 2 * self.hidden], weights.take("recurrent_bias")?].concat();
         Ok(Box::new(GruStep {
-            from_row: bias.clone(),
-            from_state: recurrent_bias.clone(),
-            input,
-            recurrent,
-            bias,
+            cell: Recurrent { cell: Cell::Gru, inputs: input.width(), heads: 1, size: self.hidden },
+            input: weights.take("input")?,
+            recurrent: weights.take("recurrent")?,
+            bias: weights.take("bias")?,
             recurrent_bias,
-            hidden: self.hidden,
+            from_row: vec![0.0; 3 * self.hidden],
+            from_state: vec![0.0; 3 * self.hidden],
         }))
     }
 }
 
 #[derive(Debug)]
 struct GruStep {
+    cell: Recurrent,
     input: Vec<f32>,
     recurrent: Vec<f32>,
     bias: Vec<f32>,
     recurrent_bias: Vec<f32>,
     from_row: Vec<f32>,
     from_state: Vec<f32>,
-    hidden: usize,
 }
 
 impl Step for GruStep {
     /// `h`.
     fn memory(&self) -> Size {
-        Size::wide(self.hidden)
+        Size { wide: 0, narrow: self.cell.size }
     }
 
     fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let n = self.hidden;
         self.from_row.copy_from_slice(&self.bias);
         affine(row.values, &self.input, &mut self.from_row);
         self.from_state.copy_from_slice(&self.recurrent_bias);
-        affine(memory.wide, &self.recurrent, &mut self.from_state);
-        for (j, h) in memory.wide.iter_mut().enumerate() {
-            let [r, z] = [j, n + j].map(|place| sigmoid(self.from_row[place] + self.from_state[place]));
-            let new = (self.from_row[2 * n + j] + r * self.from_state[2 * n + j]).tanh();
-            *h = f64::from((1.0 - z) * new + z * *h as f32);
-        }
-        out.clear();
-        out.extend_from_slice(memory.wide);
+        affine(memory.narrow, &self.recurrent, &mut self.from_state);
+        self.cell.step(&self.from_row, &self.from_state, memory.narrow)?;
+        out.resize(self.cell.size, 0.0);
+        widen(memory.narrow, out);
         Ok(true)
     }
 }

@@ -3,6 +3,7 @@
 //! Weights: `weight` `[inputs, outputs]`, `bias` `[outputs]`, both uniform on `±1 / sqrt(inputs)` at first. Cost a row: `inputs x outputs`.
 
 use ncde_simd::Number;
+use num_traits::AsPrimitive;
 use serde::{Deserialize, Serialize};
 
 use super::per_row::per_row;
@@ -135,11 +136,23 @@ ncde_simd::kernel! {
     }
 }
 
+/// Rows of weights that are read together: each number of `y` is then loaded and stored once for all of them.
+const ROWS: usize = 8;
+
 ncde_simd::kernel! {
     /// `y += W^T x`.
-    pub(crate) dispatch fn affine<'a, S: Simd>(simd: S, x: &'a [f64], weight: &'a [f32], y: &'a mut [f32]) {
-        for (&x, row) in x.iter().zip(weight.chunks_exact(y.len())) {
-            f32::axpy(simd, y, x as f32, row);
+    pub(crate) dispatch fn affine<'a, S: Simd, X: AsPrimitive<f32>>(simd: S, x: &'a [X], weight: &'a [f32], y: &'a mut [f32]) {
+        let (groups, rest) = x.as_chunks::<ROWS>();
+        let (of_groups, of_rest) = weight.split_at(groups.len() * ROWS * y.len());
+        for (x, rows) in groups.iter().zip(of_groups.chunks_exact(ROWS * y.len())) {
+            let (mut factors, mut terms) = ([[0.0]; ROWS], [rows; ROWS]);
+            for (i, row) in rows.chunks_exact(y.len()).enumerate() {
+                (factors[i], terms[i]) = ([x[i].as_()], row);
+            }
+            f32::add_outer::<S, ROWS>(simd, y, None, factors.each_ref().map(<[f32; 1]>::as_slice), terms);
+        }
+        for (x, row) in rest.iter().zip(of_rest.chunks_exact(y.len())) {
+            f32::axpy(simd, y, x.as_(), row);
         }
     }
 }

@@ -13,11 +13,12 @@
 //! | `recurrent` (`U`) | `[H, 4 H]` | |
 //! | `bias` (`b`) | `[4 H]` | |
 
+use ncde_kernels::recurrent::{Cell, Recurrent};
 use serde::{Deserialize, Serialize};
 
-use super::activation::sigmoid;
 use super::linear::affine;
 use super::signal::{at_least_one, counted, product};
+use super::state_memory::widen;
 use super::{Init, Layer, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
@@ -53,40 +54,44 @@ impl Layer for Lstm {
         ])
     }
 
-    fn step(&self, _: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
-        let (input, recurrent, bias) = (weights.take("input")?, weights.take("recurrent")?, weights.take("bias")?);
-        Ok(Box::new(LstmStep { gates: bias.clone(), input, recurrent, bias, hidden: self.hidden }))
+    fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
+        let cell = Recurrent { cell: Cell::Lstm, inputs: input.width(), heads: 1, size: self.hidden };
+        Ok(Box::new(LstmStep {
+            input: weights.take("input")?,
+            recurrent: weights.take("recurrent")?,
+            bias: weights.take("bias")?,
+            from_row: vec![0.0; 4 * self.hidden],
+            from_state: vec![0.0; 4 * self.hidden],
+            cell,
+        }))
     }
 }
 
 #[derive(Debug)]
 struct LstmStep {
+    cell: Recurrent,
     input: Vec<f32>,
     recurrent: Vec<f32>,
     bias: Vec<f32>,
-    gates: Vec<f32>,
-    hidden: usize,
+    from_row: Vec<f32>,
+    from_state: Vec<f32>,
 }
 
 impl Step for LstmStep {
     /// `h`, then `c`.
     fn memory(&self) -> Size {
-        Size::wide(2 * self.hidden)
+        Size { wide: 0, narrow: 2 * self.cell.size }
     }
 
     fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let n = self.hidden;
-        let (h, c) = memory.wide.split_at_mut(n);
-        self.gates.copy_from_slice(&self.bias);
-        affine(row.values, &self.input, &mut self.gates);
-        affine(h, &self.recurrent, &mut self.gates);
-        for (j, (h, c)) in h.iter_mut().zip(c).enumerate() {
-            let [i, f, g, o] = [0, 1, 2, 3].map(|gate| self.gates[gate * n + j]);
-            let now = sigmoid(f) * *c as f32 + sigmoid(i) * g.tanh();
-            (*h, *c) = (f64::from(sigmoid(o) * now.tanh()), f64::from(now));
-        }
-        out.clear();
-        out.extend_from_slice(h);
+        let n = self.cell.size;
+        self.from_row.copy_from_slice(&self.bias);
+        affine(row.values, &self.input, &mut self.from_row);
+        self.from_state.fill(0.0);
+        affine(&memory.narrow[..n], &self.recurrent, &mut self.from_state);
+        self.cell.step(&self.from_row, &self.from_state, memory.narrow)?;
+        out.resize(n, 0.0);
+        widen(&memory.narrow[..n], out);
         Ok(true)
     }
 }

@@ -53,7 +53,10 @@ impl Mlstm {
 
 impl Layer for Mlstm {
     fn describe(&self) -> String {
-        format!("{} of a memory that exponential gates fill and forget", counted(self.heads, "head"))
+        let heads = counted(self.heads, "head");
+        format!(
+            "{heads} of a memory that exponential gates fill and forget: a matrix-valued Linear NCDE driven by gates, one number a head"
+        )
     }
 
     fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {

@@ -22,10 +22,13 @@ mod embedding;
 mod flow;
 mod foreign;
 mod gru;
+mod gru_d;
 mod layer_norm;
 mod linear;
 mod linear_cde;
 mod lstm;
+mod mamba2;
+mod mamba3;
 mod memory;
 mod mlstm;
 mod neural_cde;
@@ -70,10 +73,13 @@ pub use dropout::Dropout;
 pub use embedding::Embedding;
 pub use foreign::{Foreign, ReadLayer, register};
 pub use gru::Gru;
+pub use gru_d::GruD;
 pub use layer_norm::{LayerNorm, NORM_EPSILON};
 pub use linear::{Columns, Linear};
 pub use linear_cde::{Forget, LinearCde, Prepared};
 pub use lstm::Lstm;
+pub use mamba2::Mamba2;
+pub use mamba3::{MIN_RATE, Mamba3};
 pub use memory::Memory;
 pub use mlstm::{Mlstm, READ_FLOOR};
 pub use neural_cde::{NeuralCde, NeuralKind, generic_field};
@@ -352,6 +358,8 @@ registry! {
     "lstm" => Lstm(Lstm),
     /// A gated recurrent unit: `h_k = (1 - z) n + z h_{k-1}`, gates `r`, `z` and the new state `n` from `x_k` and `h_{k-1}`.
     "gru" => Gru(Gru),
+    /// GRU-D, a `gru` of values that fade where they are missing, as its states do: `h_k = GRU((x', m), exp(-max(0, D^T delta + e)) h_{k-1})`.
+    "gru-d" => GruD(GruD),
     /// A diagonal state-space model: `h_k = a h_{k-1} + g B x_k`, `y_k = Re(C h_k) + D x_k`, `a` complex, one number a state.
     "state-space" => StateSpace(StateSpace),
     /// Oscillators that rows drive: `z_k = p (z_{k-1} + d (B x_k - a y_{k-1}))`, `y_k = y_{k-1} + d z_k`, read by `Re(C y_k) + D x_k`.
@@ -360,6 +368,10 @@ registry! {
     "selective" => Selective(Selective),
     /// DeltaNet and its kin: `S_k = w S_{k-1} (I - beta k k^T) + beta v k^T`, `y_k = S_k q`, with keys, values and queries from `x_k`.
     "delta-net" => DeltaNet(DeltaNet),
+    /// The state-space model of Mamba-2: `S_k = exp(-d exp(decay)) S_{k-1} + d x b^T`, `y_k = S_k c + skip x`, all from `x_k` and the rows before it.
+    "mamba2" => Mamba2(Mamba2),
+    /// The state-space model of Mamba-3: `S_k = alpha S_{k-1} + (1 - lambda) d alpha x_{k-1} b_{k-1}^T + lambda d x_k b_k^T`, `y_k = S_k c + skip x_k`, with keys that turn.
+    "mamba3" => Mamba3(Mamba3),
     /// An LSTM with exponential gates: `c_k = f c_{k-1} + i z`, `n_k = f n_{k-1} + i`, `y_k = o c_k / n_k`, within heads.
     "slstm" => Slstm(Slstm),
     /// An LSTM whose state is a matrix: `C_k = f C_{k-1} + i v k^T`, `n_k = f n_{k-1} + i k`, `y_k = C_k q / max(|n_k . q|, 1)`.

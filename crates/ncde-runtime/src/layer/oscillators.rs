@@ -75,7 +75,10 @@ impl Oscillators {
 impl Layer for Oscillators {
     fn describe(&self) -> String {
         let times = if self.gap.is_some() { ", in real time" } else { "" };
-        format!("{} that rows push{times}, and a linear map of where they are", counted(self.states, "oscillator"))
+        let states = counted(self.states, "oscillator");
+        format!(
+            "{states} that rows push{times}, and a linear map of where they are: a Linear NCDE in blocks of two driven by time"
+        )
     }
 
     fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {

@@ -57,7 +57,10 @@ impl Rwkv {
 
 impl Layer for Rwkv {
     fn describe(&self) -> String {
-        format!("{} of a memory that decays by keys, with rates that rows choose", counted(self.heads, "head"))
+        let heads = counted(self.heads, "head");
+        format!(
+            "{heads} of a memory that decays by keys, with rates that rows choose: a matrix-valued Linear NCDE driven by keys, diagonal plus low rank"
+        )
     }
 
     fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
@@ -143,7 +146,7 @@ struct RwkvStep {
 }
 
 /// `W^T x`.
-fn product_of(x: &[f32], weight: &[f32]) -> Vec<f32> {
+pub(super) fn product_of(x: &[f32], weight: &[f32]) -> Vec<f32> {
     let mut y = vec![0.0; weight.len() / x.len()];
     for (x, row) in x.iter().zip(weight.chunks_exact(y.len())) {
         y.iter_mut().zip(row).for_each(|(y, w)| *y += x * w);

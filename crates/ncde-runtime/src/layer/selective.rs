@@ -21,7 +21,7 @@ use super::activation::softplus;
 use super::linear::affine;
 use super::signal::{at_least_one, counted, positive, product};
 use super::state_memory::narrow;
-use super::state_space::{Clock, STEPS, between, spread};
+use super::state_space::{Clock, step_biases};
 use super::{Cost, Init, Layer, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
@@ -41,7 +41,10 @@ pub struct Selective {
 impl Layer for Selective {
     fn describe(&self) -> String {
         let times = if self.gap.is_some() { ", in real time" } else { "" };
-        format!("{} for each number, which rows choose to fill, forget and show{times}", counted(self.states, "state"))
+        let states = counted(self.states, "state");
+        format!(
+            "{states} for each number, which rows choose to fill, forget and show{times}: a diagonal Linear NCDE driven by gates"
+        )
     }
 
     fn output(&self, input: &Signal, _: &[Signal]) -> Result<Signal, Error> {
@@ -62,14 +65,12 @@ impl Layer for Selective {
 
     fn weights(&self, input: &Signal) -> Result<Vec<Weight>, Error> {
         let (n, states, rank) = (input.width(), self.states, self.rank);
-        // The inverse of softplus.
-        let bias = (0..n).map(|e| between(STEPS, spread(e))).map(|step| step + (-(-step).exp_m1()).ln());
         let decay = (0..states).map(|state| (n, Init::Constant(((1 + state) as f64).ln()))).collect();
         let free = |name: &str, shape: Vec<usize>, init| Weight::trained(name, shape, init).with_role(Role::Undecayed);
         Ok(vec![
             Weight::trained("project", [n, rank + 2 * states], Init::linear(n)),
             Weight::trained("step", [rank, n], Init::linear(rank)),
-            free("step_bias", vec![n], Init::listed(bias)),
+            free("step_bias", vec![n], step_biases(n)),
             free("decay", vec![states, n], Init::Pieces(decay)),
             free("skip", vec![n], Init::Constant(1.0)),
         ])

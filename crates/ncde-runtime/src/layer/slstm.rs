@@ -16,13 +16,14 @@
 //! | `bias` (`b`) | `[4 H]` | 0; for `f` `5 - 12 (j / (d - 1))^0.3` for number `j` of a head's `d` |
 //! | `norm` | `[H]` | 1 |
 
+use ncde_kernels::recurrent::{Cell, Recurrent};
 use serde::{Deserialize, Serialize};
 
-use super::activation::sigmoid;
 use super::delta_net::convolve;
 use super::layer_norm::LayerNorm;
+use super::linear::affine;
 use super::signal::{at_least_one, counted, product, refuse};
-use super::state_memory::narrow;
+use super::state_memory::{narrow, widen};
 use super::{Init, Layer, Role, Row, Share, Signal, Size, Step, StepChain, Values, Weight};
 use crate::Error;
 
@@ -99,15 +100,22 @@ impl Layer for Slstm {
     }
 
     fn step(&self, input: &Signal, weights: &mut Values, _: Vec<StepChain>) -> Result<Box<dyn Step>, Error> {
+        let Self { hidden, heads, convolution } = *self;
+        // The halves of the weights of a row: of the convolved row, and of the row itself.
+        let both = weights.take("input")?;
+        let half =
+            |first: usize| both.chunks_exact(4 * hidden).flat_map(|row| &row[first..first + 2 * hidden]).copied().collect();
         Ok(Box::new(SlstmStep {
-            spec: self.clone(),
+            cell: Recurrent { cell: Cell::Slstm, inputs: input.width(), heads, size: hidden / heads },
+            behind: (convolution - 1) * input.width(),
             convolution: weights.take("convolution")?,
             convolution_bias: weights.take("convolution_bias")?,
-            input: weights.take("input")?,
+            input: [half(0), half(2 * hidden)],
             recurrent: weights.take("recurrent")?,
             bias: weights.take("bias")?,
             norm: weights.take("norm")?,
-            gates: vec![0.0; 4 * self.hidden],
+            from_row: vec![0.0; 4 * hidden],
+            from_state: vec![0.0; 4 * hidden],
             x: vec![0.0; input.width()],
             convolved: vec![0.0; input.width()],
         }))
@@ -116,14 +124,17 @@ impl Layer for Slstm {
 
 #[derive(Debug)]
 struct SlstmStep {
-    spec: Slstm,
+    cell: Recurrent,
+    /// The numbers that the convolution remembers.
+    behind: usize,
     convolution: Vec<f32>,
     convolution_bias: Vec<f32>,
-    input: Vec<f32>,
+    input: [Vec<f32>; 2],
     recurrent: Vec<f32>,
     bias: Vec<f32>,
     norm: Vec<f32>,
-    gates: Vec<f32>,
+    from_row: Vec<f32>,
+    from_state: Vec<f32>,
     x: Vec<f32>,
     convolved: Vec<f32>,
 }
@@ -131,45 +142,32 @@ struct SlstmStep {
 impl Step for SlstmStep {
     /// `y`, `c`, `n` and `m`; then what the convolution has seen, the latest row first.
     fn memory(&self) -> Size {
-        Size { wide: 0, narrow: 4 * self.spec.hidden + (self.spec.convolution - 1) * self.x.len() }
+        Size { wide: 0, narrow: 4 * self.cell.hidden() + self.behind }
     }
 
     fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let (hidden, d) = (self.spec.hidden, self.spec.hidden / self.spec.heads);
+        let (hidden, d) = (self.cell.hidden(), self.cell.size);
         let (states, behind) = memory.narrow.split_at_mut(4 * hidden);
-        let (y, rest) = states.split_at_mut(hidden);
-        let (c, rest) = rest.split_at_mut(hidden);
-        let (n, m) = rest.split_at_mut(hidden);
+        // `n` is 0 before the first row alone.
+        if states[2 * hidden] == 0.0 {
+            states.copy_from_slice(&self.cell.first());
+        }
         narrow(row.values, &mut self.x);
         self.convolved.copy_from_slice(&self.x);
         convolve(&mut self.convolved, &self.convolution, Some(&self.convolution_bias), behind);
-        self.gates.copy_from_slice(&self.bias);
-        let (i_and_f, z_and_o) = self.gates.split_at_mut(2 * hidden);
-        for ((x, convolved), weights) in self.x.iter().zip(&self.convolved).zip(self.input.chunks_exact(4 * hidden)) {
-            let (of_convolved, of_row) = weights.split_at(2 * hidden);
-            i_and_f.iter_mut().zip(of_convolved).for_each(|(gate, w)| *gate += convolved * w);
-            z_and_o.iter_mut().zip(of_row).for_each(|(gate, w)| *gate += x * w);
-        }
-        for (place, (y, weights)) in y.iter().zip(self.recurrent.chunks_exact(4 * d)).enumerate() {
-            let head = place / d * d;
-            for (gate, weights) in weights.chunks_exact(d).enumerate() {
-                let gates = &mut self.gates[gate * hidden + head..][..d];
-                gates.iter_mut().zip(weights).for_each(|(gate, w)| *gate += y * w);
-            }
-        }
-        for j in 0..hidden {
-            let [i, f, z, o] = [0, 1, 2, 3].map(|gate| self.gates[gate * hidden + j]);
-            let before = log_sigmoid(f) + m[j];
-            // `n` is 0 before the first row alone.
-            let most = if n[j] == 0.0 { i } else { i.max(before) };
-            let (fill, keep) = ((i - most).exp(), if n[j] == 0.0 { 0.0 } else { (before - most).exp() });
-            (c[j], n[j], m[j]) = (keep * c[j] + fill * z.tanh(), keep * n[j] + fill, most);
-            y[j] = sigmoid(o) * c[j] / n[j];
-        }
-        self.gates[..hidden].copy_from_slice(y);
-        norm_heads(&mut self.gates[..hidden], d, &self.norm);
-        out.clear();
-        out.extend(self.gates[..hidden].iter().map(|&y| f64::from(y)));
+        self.from_row.copy_from_slice(&self.bias);
+        let (of_convolved, of_row) = self.from_row.split_at_mut(2 * hidden);
+        affine(&self.convolved, &self.input[0], of_convolved);
+        affine(&self.x, &self.input[1], of_row);
+        self.from_state.fill(0.0);
+        let heads = self.from_state.chunks_exact_mut(4 * d).zip(self.recurrent.chunks_exact(4 * d * d));
+        heads.zip(states.chunks_exact(d)).for_each(|((gates, recurrent), y)| affine(y, recurrent, gates));
+        self.cell.step(&self.from_row, &self.from_state, states)?;
+        let y = &mut self.from_row[..hidden];
+        y.copy_from_slice(&states[..hidden]);
+        norm_heads(y, d, &self.norm);
+        out.resize(hidden, 0.0);
+        widen(y, out);
         Ok(true)
     }
 }

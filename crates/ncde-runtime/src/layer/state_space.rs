@@ -10,15 +10,15 @@
 //! | `zero-order-hold` | `exp(z)` | `(a - 1) / lambda` | S5 (Smith et al., 2023), S4D (Gu et al., 2022) |
 //! | `bilinear` | `(1 + z/2) / (1 - z/2)` | `exp(step) dt / (1 - z/2)` | the same |
 //!
-//! `dt` is 1, or with `gap` the time since the row before in gaps, 1 at the first row. All rows share the states, as in LRU and S5; with `each`
+//! `dt` is 1, or with `gap` the time since the row before in gaps, 1 at the first row. All rows share the states, as in LRU and S5; with `per_channel`
 //! every number of a row has so many states of its own that see it alone, as in S4D.
-//! Cost a row: `4 S n`, `S` states and `n` numbers of a row; with `each` `8 S n`.
+//! Cost a row: `4 S n`, `S` states and `n` numbers of a row; with `per_channel` `8 S n`.
 //!
 //! | weight | shape | first values |
 //! | --- | --- | --- |
-//! | `decay`, `turn` | `[S]`, or `[n S]` | `powers`: radii spread over `[0.9, 0.999]`, angles over `[0, pi/10]`; else `Re lambda = -1/2`, `Im lambda = 2 S / pi (2 S / (2 k + 1) - 1)`, close to the eigenvalues of HiPPO-N (S4D-Inv); with `each` `pi k` (S4D-Lin) |
+//! | `decay`, `turn` | `[S]`, or `[n S]` | `powers`: radii spread over `[0.9, 0.999]`, angles over `[0, pi/10]`; else `Re lambda = -1/2`, `Im lambda = 2 S / pi (2 S / (2 k + 1) - 1)`, close to the eigenvalues of HiPPO-N (S4D-Inv); with `per_channel` `pi k` (S4D-Lin) |
 //! | `gain` or `step` | the same | such that states have the size of inputs; steps spread over `[0.001, 0.1]` by their logarithms |
-//! | `input` (`B`), the real parts, then the imaginary ones | `[n, 2 S]`, or `[2 n S]` | normal, `1 / sqrt(2 n)`; with `each` 1 |
+//! | `input` (`B`), the real parts, then the imaginary ones | `[n, 2 S]`, or `[2 n S]` | normal, `1 / sqrt(2 n)`; with `per_channel` 1 |
 //! | `output` (`Re C`, then `-Im C`) | `[2 S, n]`, or `[2 n S]` | normal, `1 / sqrt(S)` |
 //! | `skip` (`D`) | `[n]` | normal, 1 |
 
@@ -39,7 +39,7 @@ pub struct StateSpace {
     pub discretisation: Discretisation,
     /// Whether every number of a row has states of its own.
     #[serde(default)]
-    pub each: bool,
+    pub per_channel: bool,
     /// The time that counts as one step; without it every row is one step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<f64>,
@@ -62,7 +62,7 @@ pub enum Discretisation {
 const RADII: [f64; 2] = [0.9, 0.999];
 const ANGLE: f64 = std::f64::consts::PI / 10.0;
 /// The first steps.
-pub(super) const STEPS: [f64; 2] = [0.001, 0.1];
+const STEPS: [f64; 2] = [0.001, 0.1];
 
 /// Number `i` of a sequence that fills `[0, 1]` evenly.
 pub(super) fn spread(i: usize) -> f64 {
@@ -70,8 +70,13 @@ pub(super) fn spread(i: usize) -> f64 {
 }
 
 /// A number between two others, of which the logarithms are as far apart as the share says.
-pub(super) fn between([least, most]: [f64; 2], share: f64) -> f64 {
+fn between([least, most]: [f64; 2], share: f64) -> f64 {
     least * (most / least).powf(share)
+}
+
+/// First biases of so many steps: `softplus` takes them to [`STEPS`].
+pub(super) fn step_biases(count: usize) -> Init {
+    Init::listed((0..count).map(|i| between(STEPS, spread(i))).map(|step| step + (-(-step).exp_m1()).ln()))
 }
 
 /// How much time a row brings, in gaps; 1 at the first row, and where every row is one step.
@@ -94,7 +99,7 @@ impl Clock {
 impl StateSpace {
     /// `S`, or `n S`.
     fn count(&self, input: &Signal) -> usize {
-        if self.each { product(&[input.width(), self.states]) } else { self.states }
+        if self.per_channel { product(&[input.width(), self.states]) } else { self.states }
     }
 
     /// The name of the third number of a state.
@@ -110,9 +115,9 @@ impl StateSpace {
             let angle = ANGLE * (k as f64 + 0.5) / count;
             return [(-0.5 * square.ln()).ln(), angle.ln(), 0.5 * (1.0 - square).ln()];
         }
-        let at = if self.each { spread(i / self.states) } else { spread(k) };
+        let at = if self.per_channel { spread(i / self.states) } else { spread(k) };
         let pi = std::f64::consts::PI;
-        let turn = if self.each { pi * k as f64 } else { 2.0 * count / pi * (2.0 * count / (2 * k + 1) as f64 - 1.0) };
+        let turn = if self.per_channel { pi * k as f64 } else { 2.0 * count / pi * (2.0 * count / (2 * k + 1) as f64 - 1.0) };
         [0.5_f64.ln(), turn, between(STEPS, at).ln()]
     }
 
@@ -153,10 +158,10 @@ impl Complex {
 
 impl Layer for StateSpace {
     fn describe(&self) -> String {
-        let of_each = if self.each { " for each number" } else { "" };
+        let of_each = if self.per_channel { " for each number" } else { "" };
         let times = if self.gap.is_some() { ", in real time" } else { "" };
         format!(
-            "{}{of_each} that decay and turn{times}, each for itself, and a linear map of them",
+            "{}{of_each} that decay and turn{times}, each for itself, and a linear map of them: a diagonal Linear NCDE driven by time",
             counted(self.states, "state")
         )
     }
@@ -183,7 +188,7 @@ impl Layer for StateSpace {
             Weight::trained(name, [count], Init::listed(firsts.iter().map(|first| first[which]))).with_role(Role::Undecayed)
         };
         let output = Init::Normal(1.0 / (self.states as f64).sqrt());
-        let [b, c] = match self.each {
+        let [b, c] = match self.per_channel {
             true => [
                 Weight::trained(
                     "input",
@@ -260,10 +265,10 @@ impl Step for StateSpaceStep {
     }
 
     fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let (count, each) = (self.numbers.len(), self.spec.each);
+        let (count, per_channel) = (self.numbers.len(), self.spec.per_channel);
         let dt = self.clock.passes(memory.wide, row.time);
         self.after(dt);
-        if each {
+        if per_channel {
             for (i, b) in self.driven.iter_mut().enumerate() {
                 *b = row.values[i % count / self.spec.states] as f32 * self.input[i];
             }
@@ -278,7 +283,7 @@ impl Step for StateSpaceStep {
             (*re, *im) = (a * *re - b * *im + c * u - d * v, a * *im + b * *re + c * v + d * u);
         }
         self.y.iter_mut().zip(row.values.iter().zip(&self.skip)).for_each(|(y, (&x, d))| *y = x as f32 * d);
-        if each {
+        if per_channel {
             for (i, (h, c)) in memory.narrow.iter().zip(&self.output).enumerate() {
                 self.y[i % count / self.spec.states] += h * c;
             }
@@ -409,7 +414,7 @@ mod tests {
         let skip = next.take(n);
         next.take(6);
         let weights = [("decay", decay), ("turn", turn), ("step", step), ("input", input), ("output", output), ("skip", skip)];
-        let layers = r#"[{"layer": "state-space", "states": 2, "discretisation": "zero-order-hold", "each": true}]"#;
+        let layers = r#"[{"layer": "state-space", "states": 2, "discretisation": "zero-order-hold", "per_channel": true}]"#;
         outputs(layers, &weights, &next.rows(6, n), &wanted);
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::dice::Dice;
-use super::memories::remembering;
+use super::memories::{gru_d, remembering};
 use super::reader::Observation;
 use super::states::{driven, linear_cde, neural_cde, permutation_diagonal};
 
@@ -164,6 +164,12 @@ fn smoothing(dice: &mut Dice, channels: usize, horizon: usize) -> Value {
 
 /// A layer for rows one after the other, or several.
 fn sequence(dice: &mut Dice, layers: &mut Vec<Value>, given: &mut Given) {
+    if layers.is_empty() && dice.chance(0.03) {
+        let (layer, width) = gru_d(dice, given.width, true);
+        layers.push(layer);
+        *given = given.with(width);
+        return;
+    }
     match dice.whole(0, 11) {
         0..=2 => {
             windows(dice, layers, given);

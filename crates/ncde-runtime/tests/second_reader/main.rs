@@ -13,6 +13,8 @@ mod draw;
 mod gru;
 mod linear;
 mod lstm;
+mod mamba2;
+mod mamba3;
 mod memories;
 mod neural;
 mod oscillators;

@@ -6,7 +6,7 @@ use super::dice::Dice;
 
 /// A layer for rows one after the other, and how many numbers it hands on where it is given `width`.
 pub(crate) fn remembering(dice: &mut Dice, width: usize) -> (Value, usize) {
-    match dice.whole(0, 15) {
+    match dice.whole(0, 18) {
         0 | 1 => {
             let hidden = dice.whole(1, 6);
             (json!({"layer": dice.one_of(&["lstm", "gru"]), "hidden": hidden}), hidden)
@@ -35,8 +35,35 @@ pub(crate) fn remembering(dice: &mut Dice, width: usize) -> (Value, usize) {
             let layer = json!({"layer": "rwkv", "heads": divisor(dice, width), "rank": dice.whole(1, 3)});
             (layer, width)
         }
+        14 | 15 => {
+            let states = dice.whole(2, 5);
+            let mut layer = json!({"heads": dice.whole(1, 3), "head": dice.whole(1, 3), "states": states});
+            if dice.chance(0.5) {
+                layer["layer"] = "mamba2".into();
+                convolution(dice, &mut layer);
+            } else {
+                (layer["layer"], layer["angles"]) = ("mamba3".into(), dice.whole(1, states / 2).into());
+            }
+            gap(dice, &mut layer);
+            (layer, width)
+        }
+        16 => gru_d(dice, width, false),
         _ => (delta_net(dice), width),
     }
+}
+
+/// Values that fade, some numbers of a row; counts are others. Where rows are computed, rounding decides which numbers have risen.
+pub(crate) fn gru_d(dice: &mut Dice, width: usize, has_counts: bool) -> (Value, usize) {
+    let (channels, hidden) = (dice.whole(1, width), dice.whole(1, 6));
+    let from = dice.whole(0, width - channels);
+    let mut layer = json!({"layer": "gru-d", "hidden": hidden, "values": [from, from + channels]});
+    if has_counts {
+        layer["counts"] = dice.whole(0, width - channels).into();
+    } else if dice.chance(0.3) {
+        layer["counts"] = Value::Null;
+    }
+    gap(dice, &mut layer);
+    (layer, hidden)
 }
 
 /// How many rows a convolution sees, or nothing about it.
@@ -59,7 +86,7 @@ fn state_space(dice: &mut Dice) -> Value {
     let rule = dice.one_of(&["powers", "zero-order-hold", "bilinear"]);
     let mut layer = json!({"layer": "state-space", "states": dice.whole(1, 5), "discretisation": rule});
     if dice.chance(0.6) {
-        layer["each"] = dice.chance(0.7).into();
+        layer["per_channel"] = dice.chance(0.7).into();
     }
     gap(dice, &mut layer);
     layer

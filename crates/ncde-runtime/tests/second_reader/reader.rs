@@ -7,9 +7,11 @@ use serde_json::Value;
 use super::algebra::{self, Element, Matrix};
 use super::attention::attention;
 use super::delta_net::delta_net;
-use super::gru::gru;
+use super::gru::{gru, gru_d};
 use super::linear::linear_cde;
 use super::lstm::lstm;
+use super::mamba2::mamba2;
+use super::mamba3::mamba3;
 use super::neural::{self, Field};
 use super::oscillators::oscillators;
 use super::permutation::permutation_diagonal;
@@ -188,10 +190,13 @@ fn layer(spec: &Value, own: &Own<'_>, rows: &Rows) -> Rows {
         "memory" => rows.with(memory(spec, rows)),
         "lstm" => rows.with(lstm(spec, own, rows)),
         "gru" => rows.with(gru(spec, own, rows)),
+        "gru-d" => rows.with(gru_d(spec, own, rows)),
         "state-space" => rows.with(state_space(spec, own, rows)),
         "oscillators" => rows.with(oscillators(spec, own, rows)),
         "selective" => rows.with(selective(spec, own, rows)),
         "delta-net" => rows.with(delta_net(spec, own, rows)),
+        "mamba2" => rows.with(mamba2(spec, own, rows)),
+        "mamba3" => rows.with(mamba3(spec, own, rows)),
         "slstm" => rows.with(slstm(spec, own, rows)),
         "mlstm" => rows.with(mlstm(spec, own, rows)),
         "rwkv" => rows.with(rwkv(spec, own, rows)),

@@ -47,16 +47,16 @@ fn step(rule: &str, own: &Own<'_>, j: usize, dt: f64) -> [Complex; 2] {
 /// What is read from the states after each row.
 pub(crate) fn state_space(spec: &Value, own: &Own<'_>, rows: &Rows) -> Vec<Vec<f64>> {
     let (states, rule) = (count(&spec["states"]), text(&spec["discretisation"]));
-    let each = spec["each"] == true;
+    let per_channel = spec["per_channel"] == true;
     let (input, output) = (own.get("input"), own.get("output"));
     let n = rows.values[0].len();
-    let all = if each { n * states } else { states };
+    let all = if per_channel { n * states } else { states };
     let mut h = vec![[0.0; 2]; all];
     let row = |(k, x): (usize, &Vec<f64>)| {
         let dt = steps(spec, rows, k);
         for (j, h) in h.iter_mut().enumerate() {
             let from = |place: usize| (0..n).map(|m| input[m * 2 * states + place] * x[m]).sum::<f64>();
-            let u = match each {
+            let u = match per_channel {
                 true => [input[j] * x[j / states], input[all + j] * x[j / states]],
                 false => [from(j), from(states + j)],
             };
@@ -66,7 +66,7 @@ pub(crate) fn state_space(spec: &Value, own: &Own<'_>, rows: &Rows) -> Vec<Vec<f
         }
         let mut y: Vec<f64> = x.iter().zip(own.get("skip")).map(|(x, skip)| x * skip).collect();
         for (j, [re, im]) in h.iter().enumerate() {
-            if each {
+            if per_channel {
                 y[j / states] += output[j] * re + output[all + j] * im;
             } else {
                 (0..n).for_each(|m| y[m] += output[j * n + m] * re + output[(states + j) * n + m] * im);

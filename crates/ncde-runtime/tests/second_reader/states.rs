@@ -45,7 +45,7 @@ pub(crate) fn linear_cde(dice: &mut Dice, given: &Given, hidden: usize, drive: &
         "diagonal-dense" => structure["block"] = dice.whole(1, hidden).into(),
         "dplr" => structure["rank"] = dice.whole(1, hidden.min(3)).into(),
         "sparse" => structure["epsilon"] = dice.uniform().into(),
-        "walsh-hadamard" if dice.chance(0.8) => structure["bound"] = dice.one_of(&["none", "tanh"]).into(),
+        "walsh-hadamard" if dice.chance(0.95) => structure["bound"] = dice.one_of(&["none", "tanh"]).into(),
         _ => {}
     }
     let looks_back = ["increments", "values", "time"].contains(&drive["kind"].as_str().unwrap_or(""));

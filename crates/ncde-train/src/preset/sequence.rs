@@ -86,9 +86,9 @@ fn gated(inside: usize, states: Vec<LayerSpec>, hidden: usize) -> Vec<LayerSpec>
     vec![Product { layers: vec![states, vec![linear(inside), silu()]] }.into(), linear(hidden)]
 }
 
-/// The most heads, `asked` at most, that share `width` numbers equally.
-fn sharing(asked: usize, width: usize) -> usize {
-    (1..=asked).rev().find(|heads| width.is_multiple_of(*heads)).unwrap_or(1)
+/// The most heads, `most` at most, that share `width` numbers equally.
+fn heads_of(most: usize, width: usize) -> usize {
+    (1..=most).rev().find(|heads| width.is_multiple_of(*heads)).unwrap_or(1)
 }
 
 impl Preset for SequenceKeys {
@@ -193,19 +193,19 @@ impl SequenceKeys {
             "xlstm" => self.block(if block.is_multiple_of(2) { "mlstm" } else { "slstm" }, block, hidden, dropout, facts)?,
             "mlstm" => {
                 let inside = (2 * hidden).next_multiple_of(4);
-                let heads = sharing(self.heads()?, inside);
+                let heads = heads_of(self.heads()?, inside);
                 vec![residual(gated(inside, vec![Mlstm { heads, block: 4, convolution: 4 }.into()], hidden), dropout)]
             }
             "slstm" => {
-                let heads = sharing(self.heads()?, hidden);
+                let heads = heads_of(self.heads()?, hidden);
                 vec![residual(vec![Slstm { hidden, heads, convolution: 4 }.into()], dropout), feed_forward()]
             }
             "rwkv7" => {
-                let (heads, rank) = (sharing(self.heads()?, hidden), hidden.div_ceil(4).min(32));
+                let (heads, rank) = (heads_of(self.heads()?, hidden), hidden.div_ceil(4).min(32));
                 vec![residual(vec![Rwkv { heads, rank }.into()], dropout), feed_forward()]
             }
             "transformer" => {
-                let heads = sharing(self.heads()?, hidden);
+                let heads = heads_of(self.heads()?, hidden);
                 let longest = facts.lengths.last().copied().unwrap_or(1).clamp(1, MAX_CONTEXT);
                 let context = at_least("model.context", *self.context.get_or_insert(longest), 1)?;
                 let gap = if facts.clock.gap > 0.0 { facts.clock.gap } else { 1.0 };
@@ -213,7 +213,7 @@ impl SequenceKeys {
                 vec![residual(vec![Attention { heads, head, context, gap }.into()], dropout), feed_forward()]
             }
             _ => {
-                let heads = sharing(self.heads()?, hidden);
+                let heads = heads_of(self.heads()?, hidden);
                 let several = name.ends_with("delta-product");
                 let products = if several { at_least("model.products", *self.products.get_or_insert(2), 1)? } else { 1 };
                 let gated = name.starts_with("gated");
@@ -258,7 +258,7 @@ impl SequenceKeys {
         Ok(match name {
             "linoss-im" | "linoss-imex" | "d-linoss" => Oscillators { states, scheme, gap }.into(),
             "s6" | "mamba" => Selective { states, rank: width.div_ceil(16), gap }.into(),
-            _ => StateSpace { states, discretisation, each: name == "s4d", gap }.into(),
+            _ => StateSpace { states, discretisation, per_channel: name == "s4d", gap }.into(),
         })
     }
 }
