@@ -100,6 +100,7 @@ fn differences(budget: Budget) -> Vec<String> {
         "Words are of uniform length and uniform letters, and every step also has 25 words of length 2 with their own loss, as in `a5`; training stops when the words that are held out are right to 99.95 %."
             .into(),
         super::tokens::BLOCK.into(),
+        "Nothing bounds states here; the published code adds S tanh(A y / S) with S = 1e11 at a token, so that no state overflows on long words.".into(),
     ];
     if budget == Budget::Quick {
         all.push(

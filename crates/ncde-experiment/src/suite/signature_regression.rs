@@ -180,7 +180,7 @@ fn models([hidden, states]: [usize; 2]) -> Vec<(String, String)> {
     let linear = |outputs: usize| layer(format!("\"linear\"\noutputs = {outputs}"));
     let relu = layer("\"activation\"\nfunction = \"relu\"".into());
     let recurrences = [
-        ("s4d", format!("\"state-space\"\nstates = {states}\ndiscretisation = \"zero-order-hold\"\neach = true")),
+        ("s4d", format!("\"state-space\"\nstates = {states}\ndiscretisation = \"zero-order-hold\"\nper_channel = true")),
         ("s6", format!("\"selective\"\nstates = {states}\nrank = {}", hidden.div_ceil(16))),
     ];
     let ends = [linear(hidden), layer("\"pool\"\nover = \"last\"".into()) + &linear(1)];
