@@ -18,7 +18,7 @@ pub(super) struct GruDBatch {
 }
 
 /// `delta` and `m` of each row, `[batch, rows, c]`, from its counts.
-fn observe(spec: &GruD, places: &Places, counts: Option<Vec<f64>>) -> [Vec<f64>; 2] {
+fn observe(spec: &GruD, places: &Places, counts: Option<&[f64]>) -> [Vec<f64>; 2] {
     let (c, rows, steps) = (spec.channels(), places.batch() * places.count(), places.steps(spec.gap));
     let (mut delta, mut m) = (vec![0.0; rows * c], vec![0.0; rows * c]);
     for row in 0..rows {
@@ -26,7 +26,7 @@ fn observe(spec: &GruD, places: &Places, counts: Option<Vec<f64>>) -> [Vec<f64>;
         for i in 0..c {
             let (at, before) = (row * c + i, parent.map(|parent| parent * c + i));
             let left = before.map_or(0.0, |before| (1.0 - m[before]) * delta[before]);
-            let counts = counts.as_ref().map(|counts| [before.map_or(0.0, |before| counts[before]), counts[at]]);
+            let counts = counts.map(|counts| [before.map_or(0.0, |before| counts[before]), counts[at]]);
             let (waited, seen) = GruD::observe(parent.map(|_| steps[row]), left, counts);
             (delta[at], m[at]) = (waited, if seen { 1.0 } else { 0.0 });
         }
@@ -43,13 +43,13 @@ struct Cell<B: LayerBackend> {
 
 impl<B: LayerBackend> Cell<B> {
     /// The states of several cases, from what a row brings to their gates, `[cases, 3 H]`, and the states before it.
-    fn next(&self, gates: Tensor<B, 2>, before: Option<Tensor<B, 2>>) -> Result<Tensor<B, 2>, Error> {
+    fn next(&self, gates: &Tensor<B, 2>, before: Option<Tensor<B, 2>>) -> Result<Tensor<B, 2>, Error> {
         let (cases, [n, _]) = (gates.dims()[0], self.recurrent.dims());
         let part = |of: &Tensor<B, 2>, place: usize| of.clone().narrow(1, place * n, n);
         let before = before.unwrap_or_else(|| Tensor::zeros([cases, n], (&gates.device(), gates.dtype())));
         let from_state = dense::product(before.clone(), self.recurrent.clone())?;
-        let [r, z] = [0, 1].map(|gate| sigmoid(part(&gates, gate) + part(&from_state, gate)));
-        let new = (part(&gates, 2) + r * (part(&from_state, 2) + self.bias.clone().repeat_dim(0, cases))).tanh();
+        let [r, z] = [0, 1].map(|gate| sigmoid(part(gates, gate) + part(&from_state, gate)));
+        let new = (part(gates, 2) + r * (part(&from_state, 2) + self.bias.clone().repeat_dim(0, cases))).tanh();
         Ok(new.clone() + z * (before - new))
     }
 }
@@ -87,8 +87,8 @@ impl<B: LayerBackend> Batch<B> for GruDBatch {
         let (hidden, c) = (self.spec.hidden, self.spec.channels());
         let x = clear_padding(rows.values.clone(), &rows.places.lengths, rows.places.trunk);
         let [batch, count, _] = x.dims();
-        let counts = self.spec.counts.map(|first| x.clone().narrow(2, first, c).to_data().iter().collect());
-        let [delta, m] = observe(&self.spec, &rows.places, counts).map(|all| rows.constant(all, [batch, count, c]));
+        let counts: Option<Vec<f64>> = self.spec.counts.map(|first| x.clone().narrow(2, first, c).to_data().iter().collect());
+        let [delta, m] = observe(&self.spec, &rows.places, counts.as_deref()).map(|all| rows.constant(all, [batch, count, c]));
         let mut inputs = x.narrow(2, self.spec.values[0], c);
         if self.spec.counts.is_some() {
             let bias = for_all(weights.weight("decay_input_bias")?, [batch, count])?;
@@ -101,7 +101,7 @@ impl<B: LayerBackend> Batch<B> for GruDBatch {
         let cell = Cell { recurrent: weights.weight("recurrent")?, bias };
         let states = unroll(&rows, Tensor::cat(vec![gates, faded], 2), |brought, before| {
             let [gates, faded] = [(0, 3 * hidden), (3 * hidden, hidden)].map(|(first, n)| brought.clone().narrow(1, first, n));
-            cell.next(gates, before.map(|before| before * faded))
+            cell.next(&gates, before.map(|before| before * faded))
         })?;
         Ok(rows.with(states))
     }

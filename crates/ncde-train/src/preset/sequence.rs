@@ -210,7 +210,7 @@ impl SequenceKeys {
             }
             "mamba2" | "mamba3" => {
                 let inside = self.inside(hidden)?;
-                let heads = sharing(self.heads()?, inside);
+                let heads = heads_of(self.heads()?, inside);
                 let states = at_least("model.states", *self.states.get_or_insert(64), if name == "mamba2" { 1 } else { 2 })?;
                 let (head, gap) = (inside / heads, self.gap(facts)?);
                 let layer = match name {
