@@ -125,7 +125,7 @@ impl<T: Float, C: Equations<G, N, K>, const G: usize, const N: usize, const K: u
         let rows = self.gradient.len() / self.layout.hidden();
         let mut last = 0;
         let parent = |row: usize| {
-            let parent = if row % self.length == 0 { 0 } else { last };
+            let parent = if row.is_multiple_of(self.length) { 0 } else { last };
             last = if self.aside.is_some_and(|aside| aside[row]) { parent } else { row % self.length + 1 };
             parent
         };

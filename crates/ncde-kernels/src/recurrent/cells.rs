@@ -170,7 +170,7 @@ impl Equations<3, 1, 4> for Gru {
             x[1][l] = dh[l] * (h[l] - n) * z * (one - z);
             x[2][l] = dn;
             (u[0][l], u[1][l], u[2][l]) = (x[0][l], x[1][l], dn * r);
-            dh[l] = dh[l] * z;
+            dh[l] *= z;
         }
     }
 }
