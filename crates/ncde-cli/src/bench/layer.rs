@@ -54,13 +54,13 @@ pub(super) fn run(args: &BenchLayerArgs) -> Result<(), Failure> {
     }
 }
 
-fn failed(error: Error) -> Failure {
+fn failed(error: &Error) -> Failure {
     Failure::Refused(format!("bench layer: {error}"))
 }
 
 fn time<B: LayerBackend>(args: &BenchLayerArgs, layers: &[LayerSpec]) -> Result<(), Failure> {
     let (signal, device, shape) = (Signal::values(args.width), B::Device::default(), [args.batch, args.length, args.width]);
-    let weights = Network::<B>::drawn(layers, &signal, 0, &device).map_err(failed)?;
+    let weights = Network::<B>::drawn(layers, &signal, 0, &device).map_err(|e| failed(&e))?;
     let values: Vec<f32> = (0..shape.iter().product()).map(|i| normal(ROWS, i as u64) as f32).collect();
     let values = Tensor::<B, 1>::from_data(TensorData::new(values, [shape.iter().product::<usize>()]), &device).reshape(shape);
     let places = std::sync::Arc::new(Places::regular(&vec![args.length; args.batch]));
@@ -69,17 +69,17 @@ fn time<B: LayerBackend>(args: &BenchLayerArgs, layers: &[LayerSpec]) -> Result<
     let seconds = if args.op == LayerOp::Forward {
         best(args.run.repeat, || {
             let rows = Rows { values: values.clone(), places: places.clone() };
-            Ok(wait(weights.forward(rows, &Context::predict()).map_err(failed)?.values.sum()))
+            Ok(wait(weights.forward(rows, &Context::predict()).map_err(|e| failed(&e))?.values.sum()))
         })?
     } else {
-        let mut network = Network::<Autodiff<B>>::drawn(layers, &signal, 0, &device).map_err(failed)?;
+        let mut network = Network::<Autodiff<B>>::drawn(layers, &signal, 0, &device).map_err(|e| failed(&e))?;
         best(args.run.repeat, || {
             let _graph = ncde_layers::graph::lock();
             network.track(&weights);
             let rows = Rows { values: Tensor::from_inner(values.clone()).require_grad(), places: places.clone() };
-            let loss = network.forward(rows, &Context::predict()).map_err(failed)?.values.square().mean();
-            let gradients = network.gradients(&loss.backward()).map_err(failed)?;
-            let sums = gradients.into_iter().flatten().map(|gradient| gradient.sum());
+            let loss = network.forward(rows, &Context::predict()).map_err(|e| failed(&e))?.values.square().mean();
+            let gradients = network.gradients(&loss.backward()).map_err(|e| failed(&e))?;
+            let sums = gradients.into_iter().flatten().map(Tensor::sum);
             Ok(sums.reduce(|sum, next| sum + next).map(wait))
         })?
     };
