@@ -1,6 +1,7 @@
 //! The kernels that generic callers can run, one entry for each, see [`ncde_simd::engine`]. Predictions need those marked `always`; those marked
 //! `never` are not used in this workspace's programs.
 
+use crate::attention::{self, Attention};
 use crate::linear::{self, Commutators, Gradients, Input, Recurrence, Stream};
 use crate::matrix_state::{self, MatrixState};
 use crate::neural::{self, Exploded, Outputs, Solve};
@@ -44,6 +45,9 @@ ncde_simd::engine! {
     #[always(f32)]
     fn matrix_state_push(spec: &MatrixState, input: &matrix_state::Input<'_, Self>, output: &mut [Self], next: &mut [Self]) -> bool
         = matrix_state::push;
+    fn attention_forward(spec: &Attention, input: &attention::Input<'_, Self>) -> attention::Outputs<Self> = attention::forward;
+    fn attention_backward(spec: &Attention, input: &attention::Input<'_, Self>, stored: &[Self], gradient: &[Self]) -> Vec<Self>
+        = attention::backward;
     fn recurrent_forward(spec: &Recurrent, input: &recurrent::Input<'_, Self>) -> recurrent::Outputs<Self> = recurrent::forward;
     fn recurrent_backward(spec: &Recurrent, input: &recurrent::Input<'_, Self>, stored: &[Self], gradient: &[Self])
         -> recurrent::Gradients<Self> = recurrent::backward;
