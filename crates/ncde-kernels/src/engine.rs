@@ -1,6 +1,7 @@
 //! The kernels that generic callers can run, one entry for each, see [`ncde_simd::engine`]. Predictions need those marked `always`; those marked
 //! `never` are not used in this workspace's programs.
 
+use crate::attention::{self, Attention};
 use crate::filters;
 use crate::linear::{self, Commutators, Gradients, Input, Recurrence, Stream};
 use crate::matrix_state::{self, MatrixState};
@@ -45,6 +46,9 @@ ncde_simd::engine! {
     #[always(f32)]
     fn matrix_state_push(spec: &MatrixState, input: &matrix_state::Input<'_, Self>, output: &mut [Self], next: &mut [Self]) -> bool
         = matrix_state::push;
+    fn attention_forward(spec: &Attention, input: &attention::Input<'_, Self>) -> attention::Outputs<Self> = attention::forward;
+    fn attention_backward(spec: &Attention, input: &attention::Input<'_, Self>, stored: &[Self], gradient: &[Self]) -> Vec<Self>
+        = attention::backward;
     fn filters_forward(input: &filters::Input<'_, Self>) -> (Vec<Self>, Vec<Self>) = filters::forward_all;
     fn filters_backward(input: &filters::Input<'_, Self>, starts: &[Self], gradient: &[Self]) -> filters::Gradients<Self>
         = filters::backward_all;

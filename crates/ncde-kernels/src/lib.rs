@@ -1,5 +1,5 @@
 //! The numerical kernels of `ncde`: structured linear flows, solves of neural CDEs, elementwise and selective scans, permutation-diagonal
-//! recurrences, recurrences of matrix-valued states and recurrent cells, each with a forward and a hand-written reverse pass on slices.
+//! recurrences, recurrences of matrix-valued states, recurrent cells and attention, each with a forward and a hand-written reverse pass on slices.
 //!
 //! # The feature `precompiled`
 //!
@@ -7,6 +7,7 @@
 //! feature `f64` for `f64` as well. Without it only what a prediction calls is ([`Stream::push`] and [`neural::Solve::forward_into`] in
 //! `f32`); other kernels are then compiled in the crate that calls them. Results do not depend on the feature.
 
+pub mod attention;
 mod chunks;
 mod engine;
 mod error;

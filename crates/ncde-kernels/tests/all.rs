@@ -1,5 +1,6 @@
 //! One program for the tests of this crate: each is linked with all it depends on, which takes as long as compiling it.
 
+mod attention;
 mod commutators;
 mod filters;
 mod linear;

@@ -1,99 +1,73 @@
 //! Causal attention; see [`ncde_runtime::layer::Attention`].
 //!
-//! Cost: `O(rows (n w + rows w))`. Memory: `O(batch x (heads x rows^2 + rows w))`, where the reverse pass reads all shares again.
+//! Cost: `O(rows (n w + rows w))`. Memory: `O(batch x rows x w)`, scores are computed again in the reverse pass.
 
-use burn_tensor::Tensor;
+use std::sync::Arc;
+
+use ncde_kernels::Float;
+use ncde_kernels::attention::{Attention as Kernel, Input};
 use ncde_runtime::layer::Attention;
 
 use super::rows::clear_padding;
-use super::spread::{Parts, for_all, times};
-use super::{Batch, Context, Error, LayerBackend, LayerWeights, Places, Rows};
-use crate::operation::put;
+use super::spread::times;
+use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
+use crate::dense;
+use crate::hosted::{HostedKernel, Made, hosted};
 
 #[derive(Debug)]
 pub(super) struct AttentionBatch {
     pub(super) spec: Attention,
 }
 
-impl AttentionBatch {
-    /// What row `i` of the first so many series does not see of row `j`: rows behind it, and those `context` rows before it; a branch sees its parent, what that sees, and itself.
-    fn hidden_from(&self, places: &Places, series_count: usize) -> Vec<bool> {
-        let (count, trunk, context) = (places.count(), places.trunk, self.spec.context);
-        let series = |b: usize| {
-            (0..count).flat_map(move |i| {
-                let parent = |branches: &super::Branches| branches.parents[b * branches.count + i - trunk];
-                let number = places.branches.as_ref().filter(|_| i >= trunk).map_or(i, |branches| parent(branches) + 1);
-                (0..count).map(move |j| j != i && (j >= trunk || j >= number || number - j >= context))
-            })
-        };
-        (0..series_count).flat_map(series).collect()
-    }
+/// The attention of series of so many rows, some of which stand aside.
+#[derive(Debug, Clone)]
+struct Sequence {
+    kernel: Kernel,
+    shape: [usize; 2],
+    times: Arc<[f64]>,
+    rates: Arc<[f64]>,
+    aside: Option<Arc<[bool]>>,
+}
 
-    /// What takes the numbers of a head to themselves with their halves exchanged, the first with the other sign: `[d, d]`.
-    fn exchange<B: LayerBackend>(&self, like: &Tensor<B, 3>) -> Tensor<B, 2> {
-        let d = self.spec.head;
-        let mut entries = vec![0.0_f64; d * d];
-        for to in 0..d {
-            let (from, sign) = if to < d / 2 { (to + d / 2, -1.0) } else { (to - d / 2, 1.0) };
-            entries[from * d + to] = sign;
-        }
-        put(entries, [d, d], (&like.device(), like.dtype()))
-    }
-
-    /// What is added to scores, `[batch, rows, rows]`: `-inf`, nearly, where a row does not see another.
-    fn mask<B: LayerBackend>(&self, rows: &Rows<B>) -> Result<Tensor<B, 3>, Error> {
-        let places = &rows.places;
-        let (batch, count) = (places.batch(), places.count());
-        let far = |hidden: Vec<bool>| hidden.into_iter().map(|hidden| if hidden { FAR } else { 0.0 }).collect::<Vec<f64>>();
-        if places.branches.is_some() {
-            return Ok(rows.constant(far(self.hidden_from(places, batch)), [batch, count, count]));
-        }
-        // All series see alike.
-        let mask = rows.constant(far(self.hidden_from(places, 1)), [count * count]);
-        Ok(for_all(mask, [1, batch])?.reshape([batch, count, count]))
+impl Sequence {
+    fn input<'a, T>(&'a self, rows: &'a [T]) -> Input<'a, T> {
+        let [batch, length] = self.shape;
+        Input { batch, length, rows, times: &self.times, rates: &self.rates, aside: self.aside.as_deref() }
     }
 }
 
-/// What hides a row: the soft-max of a score so far below others is 0.
-const FAR: f64 = -1e30;
+impl HostedKernel<1> for Sequence {
+    const NAME: &'static str = "attention";
+    const INPUTS: [&'static str; 1] = ["queries, keys and values"];
+
+    fn forward<T: Float>(&self, [rows]: [&[T]; 1]) -> Result<Made<T>, ncde_kernels::Error> {
+        let (outputs, width) = (self.kernel.forward(&self.input(rows))?, self.kernel.heads * self.kernel.size);
+        Ok((outputs.y, [&self.shape[..], &[width]].concat(), outputs.stored))
+    }
+
+    fn backward<T: Float>(&self, [rows]: [&[T]; 1], stored: &[T], gradient: &[T]) -> Result<[Vec<T>; 1], ncde_kernels::Error> {
+        Ok([self.kernel.backward(&self.input(rows), stored, gradient)?])
+    }
+}
 
 impl<B: LayerBackend> Batch<B> for AttentionBatch {
     fn forward(&self, rows: Rows<B>, weights: &LayerWeights<'_, B>, _: &Context<B>) -> Result<Rows<B>, Error> {
-        let (places, spec, w) = (&rows.places, &self.spec, self.spec.width());
+        let (places, spec) = (&rows.places, &self.spec);
         let x = clear_padding(rows.values.clone(), &places.lengths, places.trunk);
         let [batch, count, _] = x.dims();
-        let (input, output) = (weights.weight::<2>("input")?, weights.weight::<2>("output")?);
-        let rates: Vec<f64> = spec.rates().collect();
-        let angles = |function: fn(f64) -> f64| {
-            let turned = places.times.iter().flat_map(|time| {
-                let half: Vec<f64> = rates.iter().map(|rate| function(time * rate)).collect();
-                half.repeat(2)
-            });
-            rows.constant(turned.collect(), [batch, count, spec.head])
+        // Branches stand aside, right behind the rows that they follow.
+        let order = places.in_order();
+        let x = order.as_ref().map_or(x.clone(), |order| order.sorted(x));
+        let sequence = Sequence {
+            kernel: Kernel { heads: spec.heads, size: spec.head, context: spec.context },
+            shape: [batch, count],
+            times: order.as_ref().map_or_else(|| places.times.clone(), |order| order.sorted_numbers(&places.times)).into(),
+            rates: spec.rates().collect(),
+            aside: order.as_ref().map(|order| order.aside.clone().into()),
         };
-        let (cos, sin, exchange, mask) = (angles(f64::cos), angles(f64::sin), self.exchange(&x), self.mask(&rows)?);
-        let whole = Parts::new(1, count, &x);
-        let mut sum: Option<Tensor<B, 3>> = None;
-        // Head by head: what is cut out of wider rows is slow to read.
-        for head in 0..spec.heads {
-            let part = |i: usize| times(x.clone(), input.clone().narrow(1, i * w + head * spec.head, spec.head));
-            let turned = |x: Tensor<B, 3>| Ok::<_, Error>(x.clone() * cos.clone() + times(x, exchange.clone())? * sin.clone());
-            let (query, key) = (turned(part(0)? * (spec.head as f64).powf(-0.5))?, turned(part(1)?)?);
-            let scores = query.matmul(key.swap_dims(1, 2)) + mask.clone();
-            // The largest score of a row is data: the soft-max does not depend on it.
-            let largest = scores.clone().detach().max_dim(2);
-            let raised = (scores - whole.spread(largest)?).exp();
-            let shares = raised.clone() * whole.spread(whole.sums(raised)?.recip())?;
-            let seen = times(shares.matmul(part(2)?), output.clone().narrow(0, head * spec.head, spec.head))?;
-            sum = Some(match sum {
-                Some(sum) => sum + seen,
-                None => seen,
-            });
-        }
-        let bias = for_all(weights.weight("bias")?, [batch, count])?;
-        Ok(rows.with(match sum {
-            Some(sum) => sum + bias,
-            None => bias,
-        }))
+        let read = times(x, weights.weight("input")?)?.reshape([batch * count * 3 * spec.width()]);
+        let seen = hosted::<B, _, 1, 3>(sequence, [read])?;
+        let y = dense::affine(seen, weights.weight("output")?, weights.weight("bias")?)?;
+        Ok(rows.with(order.as_ref().map_or(y.clone(), |order| order.unsorted(y))))
     }
 }

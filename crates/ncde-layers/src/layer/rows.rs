@@ -143,6 +143,11 @@ impl InOrder {
         picked(rows, &self.from)
     }
 
+    /// One number of each row, `[batch, rows]`, in order.
+    pub(super) fn sorted_numbers(&self, numbers: &[f64]) -> Vec<f64> {
+        self.from.iter().map(|&from| numbers[from as usize]).collect()
+    }
+
     /// The way back.
     pub(super) fn unsorted<B: Backend>(&self, rows: Tensor<B, 3>) -> Tensor<B, 3> {
         picked(rows, &self.to)
