@@ -215,10 +215,12 @@ impl Equations<4, 4, 5> for Slstm {
             let [fill, stay, z, o] = [gates[0][l], gates[1][l], gates[2][l], gates[3][l]];
             let n = stay * before_n[l] + fill;
             let mean = (stay * before_c[l] + fill * z) / n;
-            let of_c = dc[l] + dy[l] * o / n;
-            let of_n = dn[l] - dy[l] * o * mean / n;
-            x[0][l] = fill * (of_c * z + of_n);
-            x[1][l] = stay * (of_c * before_c[l] + of_n * before_n[l]) * gates[4][l];
+            let of_mean = dy[l] * o / n;
+            // z - mean = stay (n' z - c') / n and c' - mean n' = -fill (n' z - c') / n: the difference is taken once, of numbers that are not rounded yet.
+            let apart = of_mean * (before_n[l] * z - before_c[l]) / n;
+            x[0][l] = fill * (dc[l] * z + dn[l] + stay * apart);
+            x[1][l] = stay * (dc[l] * before_c[l] + dn[l] * before_n[l] - fill * apart) * gates[4][l];
+            let (of_c, of_n) = (dc[l] + of_mean, dn[l] - of_mean * mean);
             x[2][l] = of_c * fill * (one - z * z);
             x[3][l] = dy[l] * mean * o * (one - o);
             (dy[l], dc[l], dn[l], dm[l]) = (T::ZERO, stay * of_c, stay * of_n, T::ZERO);
