@@ -16,7 +16,7 @@ def row(name, ours, peers, wanted, extra=""):
     text = f"{name:44} {mine:9.3f} ms{extra}"
     if peers:
         best = min(peers) * 1e3
-        text += f"   JAX {best:9.2f} ms   ratio {best / mine:5.1f}   wanted {wanted}"
+        text += f"   peer {best:9.2f} ms   ratio {best / mine:5.1f}   wanted {wanted}"
     elif wanted:
         text += f"   wanted {wanted}"
     return text

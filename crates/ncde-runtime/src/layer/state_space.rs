@@ -268,9 +268,13 @@ impl Step for StateSpaceStep {
         let (count, per_channel) = (self.numbers.len(), self.spec.per_channel);
         let dt = self.clock.passes(memory.wide, row.time);
         self.after(dt);
+        let bank = self.spec.states;
         if per_channel {
-            for (i, b) in self.driven.iter_mut().enumerate() {
-                *b = row.values[i % count / self.spec.states] as f32 * self.input[i];
+            for (driven, input) in self.driven.chunks_exact_mut(count).zip(self.input.chunks_exact(count)) {
+                let numbers = driven.chunks_exact_mut(bank).zip(input.chunks_exact(bank)).zip(row.values);
+                for ((driven, input), &x) in numbers {
+                    driven.iter_mut().zip(input).for_each(|(driven, b)| *driven = x as f32 * b);
+                }
             }
         } else {
             self.driven.fill(0.0);
@@ -284,8 +288,10 @@ impl Step for StateSpaceStep {
         }
         self.y.iter_mut().zip(row.values.iter().zip(&self.skip)).for_each(|(y, (&x, d))| *y = x as f32 * d);
         if per_channel {
-            for (i, (h, c)) in memory.narrow.iter().zip(&self.output).enumerate() {
-                self.y[i % count / self.spec.states] += h * c;
+            for (h, output) in memory.narrow.chunks_exact(count).zip(self.output.chunks_exact(count)) {
+                for ((h, c), y) in h.chunks_exact(bank).zip(output.chunks_exact(bank)).zip(&mut self.y) {
+                    h.iter().zip(c).for_each(|(h, c)| *y += h * c);
+                }
             }
         } else {
             for (h, c) in memory.narrow.iter().zip(self.output.chunks_exact(self.y.len())) {
