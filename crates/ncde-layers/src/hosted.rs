@@ -1,7 +1,7 @@
 //! Operations whose kernel takes slices on the host: one definition for all backends.
 //!
 //! A [`HostedKernel`] says what it makes of slices, and its reverse pass. Tensors of the CPU are slices. On a GPU a kernel may have a form for buffers; without one, or where a device has no room for it,
-//! tensors go to the host and back, which [`gpu::without_kernel`](crate::gpu::without_kernel) tells.
+//! tensors go to the host and back, which `gpu::without_kernel` tells.
 
 use std::fmt::Debug;
 
