@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use cubecl::prelude::*;
-use ncde_gpu::scan::{Arrays, Scan};
-use ncde_gpu::{Error, Gpu, Limits};
+use cubecl::server::Handle;
+use ncde_gpu::scan::Scan;
+use ncde_gpu::{DeviceKernel, Error, Gpu, Limits};
 use ncde_kernels::scan::{Gradients, Numbers};
 
 use crate::device::gpu;
@@ -11,22 +12,21 @@ use ncde_reference::scan::{Case, KINDS, compare};
 use ncde_reference::{narrow, wide};
 
 fn scan(case: &Case) -> Scan {
-    Scan { width: case.scan.width, complex: case.scan.numbers == Numbers::Complex }
+    Scan { width: case.scan.width, complex: case.scan.numbers == Numbers::Complex, shared: case.a.len() < case.b.len() }
 }
 
-fn arrays<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> Arrays {
-    let put = |x: &[f64]| gpu.put(&narrow::<f32>(x));
-    Arrays { batch: case.batch, length: case.length, a: put(&case.a), b: put(&case.b), initial: put(&case.initial) }
+fn arrays<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> [Handle; 3] {
+    [&case.a, &case.b, &case.initial].map(|x| gpu.put(&narrow::<f32>(x)))
 }
 
 fn run<R: Runtime>(gpu: &Gpu<R>, case: &Case) -> (Vec<f64>, Gradients<f64>) {
-    let (scan, arrays) = (scan(case), arrays(gpu, case));
+    let (scan, arrays, shape) = (scan(case), arrays(gpu, case), [case.batch, case.length]);
     let get = |handle, count: usize| wide::<f32>(&gpu.get(handle).unwrap()[..count]);
-    let states = scan.forward(gpu, &arrays).unwrap();
-    let of = scan.backward(gpu, &arrays, &states, &gpu.put(&narrow::<f32>(&case.weights))).unwrap();
-    let gradients =
-        Gradients { a: get(&of.a, case.a.len()), b: get(&of.b, case.b.len()), initial: get(&of.initial, case.initial.len()) };
-    (get(&states, case.a.len()), gradients)
+    let (states, stored) = scan.forward(gpu, shape, arrays.each_ref()).unwrap();
+    let weights = gpu.put(&narrow::<f32>(&case.weights));
+    let [a, b, initial] = scan.backward(gpu, shape, arrays.each_ref(), &stored, &weights).unwrap();
+    let gradients = Gradients { a: get(&a, case.a.len()), b: get(&b, case.b.len()), initial: get(&initial, case.initial.len()) };
+    (get(&states, case.b.len()), gradients)
 }
 
 /// Few units: one chunk; many: as many as there are steps for.
@@ -38,6 +38,11 @@ fn all_shapes_and_chunks() {
             for shape in [[1, 1, 1], [3, 2, 17], [2, 63, 3], [1, 64, 5], [2, 257, 33], [1, 1000, 1]] {
                 let case = Case::new(1, numbers, shape);
                 compare(&format!("{units} units, {}", case.name()), run(&gpu, &case), &case.reference(), 1e-5);
+                // One row of `a` for all steps: the gradient in it is the sum of theirs.
+                let one = Case { a: case.a[..case.row()].to_vec(), ..case.clone() };
+                let (states, mut right) = Case { a: one.a.repeat(shape[0] * shape[1]), ..case.clone() }.reference();
+                right.a = (0..one.a.len()).map(|i| right.a.iter().skip(i).step_by(one.a.len()).sum()).collect();
+                compare(&format!("{units} units, one row, {}", case.name()), run(&gpu, &one), &(states, right), 1e-5);
             }
         }
     }
@@ -48,13 +53,13 @@ fn errors() {
     let gpu = gpu();
     let case = Case::new(6, Numbers::Complex, [2, 3, 4]);
     let (own, right) = (scan(&case), arrays(&gpu, &case));
-    let refused = |own: Scan, arrays: &Arrays| own.forward(&gpu, arrays).unwrap_err();
-    assert_eq!(refused(own, &Arrays { batch: 0, ..right.clone() }), Error::Empty { what: "the batch" });
-    assert_eq!(refused(Scan { width: 0, ..own }, &right), Error::Empty { what: "the width" });
-    assert!(matches!(refused(own, &Arrays { length: 30, ..right.clone() }), Error::Size { what: "a", .. }));
-    let short = Arrays { initial: gpu.put(&[0.0; 3]), ..right.clone() };
-    assert!(matches!(refused(own, &short), Error::Size { what: "the initial state", .. }));
-    let states = own.forward(&gpu, &right).unwrap();
-    let refused = own.backward(&gpu, &right, &states, &gpu.put(&[0.0; 3])).unwrap_err();
+    let refused = |own: Scan, shape, arrays: [&Handle; 3]| own.forward(&gpu, shape, arrays).unwrap_err();
+    assert_eq!(refused(own, [0, 3], right.each_ref()), Error::Empty { what: "the batch" });
+    assert_eq!(refused(Scan { width: 0, ..own }, [2, 3], right.each_ref()), Error::Empty { what: "the width" });
+    assert!(matches!(refused(own, [2, 30], right.each_ref()), Error::Size { what: "a", .. }));
+    let short = gpu.put(&[0.0; 3]);
+    assert!(matches!(refused(own, [2, 3], [&right[0], &right[1], &short]), Error::Size { what: "the initial state", .. }));
+    let (_, stored) = own.forward(&gpu, [2, 3], right.each_ref()).unwrap();
+    let refused = own.backward(&gpu, [2, 3], right.each_ref(), &stored, &short).unwrap_err();
     assert!(matches!(refused, Error::Size { what: "the gradient", .. }));
 }

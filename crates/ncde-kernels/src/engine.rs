@@ -9,6 +9,7 @@ use crate::neural::{self, Exploded, Outputs, Solve};
 use crate::oscillator;
 use crate::permutation::{self, PermutationDiagonal};
 use crate::recurrent::{self, Recurrent};
+use crate::rowwise::{self, Rowwise};
 use crate::scan::{self, Scan};
 use crate::selective::{self, Selective};
 
@@ -60,4 +61,6 @@ ncde_simd::engine! {
     fn oscillator_forward(input: &oscillator::Input<'_, Self>) -> (Vec<Self>, Vec<Self>) = oscillator::forward_all;
     fn oscillator_backward(input: &oscillator::Input<'_, Self>, states: &[Self], gradient: &[Self]) -> oscillator::Gradients<Self>
         = oscillator::backward_all;
+    fn rowwise_forward(of: &Rowwise, x: &[Self], other: &[Self]) -> Vec<Self> = rowwise::forward_all;
+    fn rowwise_backward(of: &Rowwise, x: &[Self], other: &[Self], gradient: &[Self]) -> [Vec<Self>; 2] = rowwise::backward_all;
 }

@@ -1,5 +1,5 @@
 //! The numerical kernels of `ncde`: structured linear flows, solves of neural CDEs, elementwise and selective scans, permutation-diagonal
-//! recurrences, recurrences of matrix-valued states, recurrent cells and attention, each with a forward and a hand-written reverse pass on slices.
+//! recurrences, recurrences of matrix-valued states, recurrent cells, attention and what layers do with rows beside them, each with a forward and a hand-written reverse pass on slices.
 //!
 //! # The feature `precompiled`
 //!
@@ -21,6 +21,7 @@ pub mod permutation;
 mod pool;
 mod product;
 pub mod recurrent;
+pub mod rowwise;
 pub mod scan;
 pub mod selective;
 mod shards;

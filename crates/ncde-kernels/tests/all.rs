@@ -15,6 +15,7 @@ mod orthogonality;
 mod oscillator;
 mod permutation;
 mod recurrent;
+mod rowwise;
 mod scan;
 mod selective;
 mod thesis_log_ode;

@@ -58,6 +58,25 @@ fn parallel_is_recurrent() {
     }
 }
 
+/// One row of `a` for all steps is that row at each of them, and its gradient the sum of theirs.
+#[test]
+fn one_row_of_a_is_that_of_all_steps() {
+    for numbers in KINDS {
+        for ([batch, length, width], mode) in [([1, 1, 3], Mode::Auto), ([3, 8, 5], Mode::Auto), ([2, 9, 17], Mode::Parallel)] {
+            let mut case = Case::new(6, numbers, [batch, length, width]);
+            case.scan = Scan { mode, chunk: 4, ..case.scan };
+            let row = case.a[..case.row()].to_vec();
+            case.a = row.repeat(batch * length);
+            let (states, mut right) = case.run::<f64>();
+            right.a = (0..row.len()).map(|i| right.a.iter().skip(i).step_by(row.len()).sum()).collect();
+            let one = Case { a: row, ..case.clone() };
+            compare(&case.name(), one.run::<f64>(), &(states.clone(), right.clone()), 1e-13);
+            compare(&case.name(), one.run::<f32>(), &(states, right), 1e-5);
+            assert!(on_threads(1, || one.run::<f32>()) == on_threads(3, || one.run::<f32>()), "{}", case.name());
+        }
+    }
+}
+
 #[test]
 fn results_do_not_depend_on_threads() {
     for numbers in KINDS {

@@ -30,6 +30,8 @@ pub trait HostedKernel<const N: usize>: Debug + Clone + Send + Sync + 'static {
     const NAME: &'static str;
     /// What messages call its arrays.
     const INPUTS: [&'static str; N];
+    /// Whether the output is what the reverse pass needs: then it is not stored twice.
+    const STORES_OUTPUT: bool = false;
 
     /// The output.
     ///
@@ -53,6 +55,9 @@ pub trait HostedKernel<const N: usize>: Debug + Clone + Send + Sync + 'static {
 /// A backend that kernels on slices can be run on.
 #[expect(unused_variables, reason = "a backend whose reverse passes are not differentiable has none: it refuses")]
 pub trait HostedOps: Backend {
+    /// Whether its tensors are slices on the host.
+    const ON_HOST: bool;
+
     /// The output, and what the reverse pass needs.
     ///
     /// # Errors
@@ -88,6 +93,8 @@ pub fn hosted<B: HostedOps, K: HostedKernel<N>, const N: usize, const D: usize>(
 }
 
 impl HostedOps for Flex {
+    const ON_HOST: bool = true;
+
     fn hosted<K: HostedKernel<N>, const N: usize>(
         kernel: K,
         inputs: [FlexTensor; N],
@@ -113,8 +120,9 @@ fn forward<T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(
     inputs: &[FlexTensor; N],
 ) -> Result<(FlexTensor, Vec<FlexTensor>), Error> {
     let (output, shape, stored) = kernel.forward::<T>(slices::<T, K, N>(inputs)?)?;
-    let count = stored.len();
-    Ok((tensor(output, shape), vec![tensor(stored, [count])]))
+    let (count, output) = (stored.len(), tensor(output, shape));
+    let stored = if K::STORES_OUTPUT { output.clone() } else { tensor(stored, [count]) };
+    Ok((output, vec![stored]))
 }
 
 fn backward<T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(
@@ -140,6 +148,8 @@ fn slices<T: Float + Element + Pod, K: HostedKernel<N>, const N: usize>(inputs: 
 }
 
 impl<B: HostedOps, C: CheckpointStrategy> HostedOps for Autodiff<B, C> {
+    const ON_HOST: bool = B::ON_HOST;
+
     fn hosted<K: HostedKernel<N>, const N: usize>(
         kernel: K,
         inputs: [FloatTensor<Self>; N],
@@ -163,6 +173,8 @@ mod on_gpu {
     use crate::gpu::{OnGpu, buffer, from_host, gpu, gradients_from_host, of_buffer, on_host};
 
     impl<R: CubeRuntime, I: IntElement, B: BoolElement> HostedOps for OnGpu<R, I, B> {
+        const ON_HOST: bool = false;
+
         fn hosted<K: HostedKernel<N>, const N: usize>(
             kernel: K,
             inputs: [CubeTensor<R>; N],

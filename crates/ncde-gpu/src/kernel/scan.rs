@@ -26,6 +26,16 @@ pub(crate) struct Sizes {
 /// How many chunks are read at once on the way from chunk to chunk, so that a unit waits for all of them together.
 const DEEP: usize = 8;
 
+/// Where `a` of a number lies: at its step, or in the one row for all.
+#[cube]
+fn a_at(at: usize, number: usize, #[comptime] shared: bool) -> usize {
+    let mut place = at;
+    if comptime!(shared) {
+        place = number;
+    }
+    place
+}
+
 /// `x <- a x + y`, or `conj(a) x + y`.
 #[cube]
 fn advance(x: &mut Array<f32>, a: &Array<f32>, y: &Array<f32>, #[comptime] parts: usize, #[comptime] conjugate: bool) {
@@ -53,6 +63,7 @@ pub(crate) fn ends(
     ends: &mut Array<f32>,
     sizes: &Sizes,
     #[comptime] parts: usize,
+    #[comptime] shared: bool,
     #[comptime] back: bool,
 ) {
     let unit = unit_below(sizes.units);
@@ -72,7 +83,7 @@ pub(crate) fn ends(
             t = first + count - 1 - turn;
         }
         let at = (place / sizes.chunks * sizes.length + t) * parts * sizes.width + number;
-        fetch_apart(a, at, sizes.width, &mut a_t, parts);
+        fetch_apart(a, a_at(at, number, shared), sizes.width, &mut a_t, parts);
         fetch_apart(b, at, sizes.width, &mut added, parts);
         if comptime!(back) {
             add(&mut end, &added, parts);
@@ -158,6 +169,7 @@ pub(crate) fn states(
     out: &mut Array<f32>,
     sizes: &Sizes,
     #[comptime] parts: usize,
+    #[comptime] shared: bool,
 ) {
     let unit = unit_below(sizes.units);
     let number = unit % sizes.width;
@@ -169,14 +181,14 @@ pub(crate) fn states(
     fetch_apart(starts, place * parts * sizes.width + number, sizes.width, &mut state, parts);
     for t in first..min(first + sizes.chunk, sizes.length) {
         let at = (place / sizes.chunks * sizes.length + t) * parts * sizes.width + number;
-        fetch_apart(a, at, sizes.width, &mut a_t, parts);
+        fetch_apart(a, a_at(at, number, shared), sizes.width, &mut a_t, parts);
         fetch_apart(b, at, sizes.width, &mut added, parts);
         advance(&mut state, &a_t, &added, parts, false);
         put_apart(&state, out, at, sizes.width, parts);
     }
 }
 
-/// The gradients, from what comes to each chunk from behind: `db = g = w + r`, `da = g conj(h)` with the state before.
+/// The gradients, from what comes to each chunk from behind: `db = g = w + r`, `da = g conj(h)` with the state before, at each step.
 ///
 /// Units: `[batch, chunks, width]`.
 #[cube(launch_unchecked)]
@@ -191,6 +203,7 @@ pub(crate) fn gradients(
     d_initial: &mut Array<f32>,
     sizes: &Sizes,
     #[comptime] parts: usize,
+    #[comptime] shared: bool,
 ) {
     let unit = unit_below(sizes.units);
     let number = unit % sizes.width;
@@ -208,7 +221,7 @@ pub(crate) fn gradients(
     for turn in 0..count {
         let t = first + count - 1 - turn;
         let at = (series * sizes.length + t) * row + number;
-        fetch_apart(a, at, sizes.width, &mut a_t, parts);
+        fetch_apart(a, a_at(at, number, shared), sizes.width, &mut a_t, parts);
         fetch_apart(w, at, sizes.width, &mut g, parts);
         if t == 0 {
             fetch_apart(initial, series * row + number, sizes.width, &mut before, parts);

@@ -23,12 +23,17 @@ impl<T: Float> Kernel for Forward<'_, T> {
         let Self { numbers, a, b, start, states } = self;
         let row = start.len();
         let mut before = start;
-        let rows = a.chunks_exact(row).zip(b.chunks_exact(row));
-        for ((a, b), state) in rows.zip(states.chunks_exact_mut(row)) {
-            along(simd, numbers, Advance, [a, before, b], [&mut *state]);
+        for (t, (b, state)) in b.chunks_exact(row).zip(states.chunks_exact_mut(row)).enumerate() {
+            along(simd, numbers, Advance, [of_step(a, t, row), before, b], [&mut *state]);
             before = state;
         }
     }
+}
+
+/// The row of a step, or that of all steps.
+#[inline(always)]
+fn of_step<T>(rows: &[T], t: usize, row: usize) -> &[T] {
+    &rows[t * row % rows.len()..][..row]
 }
 
 /// The reverse pass; `r` goes from the gradient of the state after these steps to that of the state before them.
@@ -50,11 +55,12 @@ impl<T: Float> Kernel for Backward<'_, T> {
     fn run<S: Simd>(self, simd: S) {
         let Self { numbers, a, start, states, gradient, r, da, db } = self;
         let row = start.len();
-        for t in (0..a.len() / row).rev() {
+        for t in (0..states.len() / row).rev() {
             let step = t * row..(t + 1) * row;
             let before = if t == 0 { start } else { &states[step.start - row..step.start] };
-            let outputs = [&mut *r, &mut da[step.clone()], &mut db[step.clone()]];
-            along(simd, numbers, Retreat, [&gradient[step.clone()], &a[step], before], outputs);
+            let at = step.start % da.len();
+            let outputs = [&mut *r, &mut da[at..at + row], &mut db[step.clone()]];
+            along(simd, numbers, Retreat, [&gradient[step], of_step(a, t, row), before], outputs);
         }
     }
 }
@@ -83,16 +89,16 @@ impl<T: Float> Kernel for Flow<'_, T> {
         let Self { numbers, direction, a, b, row } = self;
         let (mut end, mut product) = (vec![T::ZERO; row], vec![T::ZERO; row]);
         product[..row / numbers.parts()].fill(T::ONE);
-        let rows = a.chunks_exact(row).zip(b.chunks_exact(row));
+        let rows = b.chunks_exact(row).enumerate();
         match direction {
             Direction::Forward => {
-                for (a, b) in rows {
-                    along(simd, numbers, Gather, [a, b], [&mut end, &mut product]);
+                for (t, b) in rows {
+                    along(simd, numbers, Gather, [of_step(a, t, row), b], [&mut end, &mut product]);
                 }
             }
             Direction::Reverse => {
-                for (a, w) in rows.rev() {
-                    along(simd, numbers, GatherBack, [w, a], [&mut end, &mut product]);
+                for (t, w) in rows.rev() {
+                    along(simd, numbers, GatherBack, [w, of_step(a, t, row)], [&mut end, &mut product]);
                 }
             }
         }
@@ -123,9 +129,12 @@ impl Scan {
         }
     }
 
-    /// An array by chunks of each series, of which the last may be shorter.
+    /// An array by chunks of each series, of which the last may be shorter; one row for all steps is that of each chunk.
     fn cut<'a, T>(&self, [batch, length]: [usize; 2], values: &'a [T]) -> Vec<&'a [T]> {
         let (row, size) = (self.row(), self.plan(batch, length));
+        if values.len() == row {
+            return vec![values; batch * length.div_ceil(size)];
+        }
         values.chunks_exact(length * row).flat_map(|series| series.chunks(size * row)).collect()
     }
 }
@@ -135,7 +144,7 @@ pub(crate) fn forward<T: Float>(scan: &Scan, input: &Input<'_, T>) -> Vec<T> {
     let (row, numbers, shape) = (scan.row(), scan.numbers, [input.batch, input.length]);
     let (a, b) = (scan.cut(shape, input.a), scan.cut(shape, input.b));
     let starts = scan.starts(Direction::Forward, shape, [&a, &b], input.initial);
-    let mut states = vec![T::ZERO; input.a.len()];
+    let mut states = vec![T::ZERO; input.b.len()];
     let parts: Vec<_> = cut_mut(&mut states, [input.length, row], scan.plan(shape[0], shape[1]), |_| input.length).collect();
     let all = parts.into_par_iter().zip(&a).zip(&b).zip(&starts);
     all.for_each(|(((states, a), b), start)| dispatch_for::<T, _>(Forward { numbers, a, b, start, states }));
@@ -147,15 +156,24 @@ pub(crate) fn backward<T: Float>(scan: &Scan, input: &Input<'_, T>, states: &[T]
     let (row, numbers, shape) = (scan.row(), scan.numbers, [input.batch, input.length]);
     let (a, w, h) = (scan.cut(shape, input.a), scan.cut(shape, gradient), scan.cut(shape, states));
     let mut carries = scan.starts(Direction::Reverse, shape, [&a, &w], &vec![T::ZERO; input.initial.len()]);
-    let (mut da, mut db) = (vec![T::ZERO; states.len()], vec![T::ZERO; states.len()]);
-    let (per_series, size) = (a.len() / input.batch, scan.plan(shape[0], shape[1]));
-    let [das, dbs] = [&mut da, &mut db].map(|d| cut_mut(d, [input.length, row], size, |_| input.length).collect::<Vec<_>>());
+    let (per_series, size) = (w.len() / input.batch, scan.plan(shape[0], shape[1]));
+    let is_shared = input.a.len() == row;
+    let (mut da, mut db) = (vec![T::ZERO; if is_shared { w.len() * row } else { states.len() }], vec![T::ZERO; states.len()]);
+    let by_chunks = |d| cut_mut(d, [input.length, row], size, |_| input.length).collect::<Vec<_>>();
+    let dbs = by_chunks(&mut db);
+    let das = if is_shared { da.chunks_exact_mut(row).collect() } else { by_chunks(&mut da) };
     carries.par_iter_mut().enumerate().zip(das).zip(dbs).for_each(|(((i, r), da), db)| {
         // The state before a chunk is the last of the chunk before it, or the initial one.
         let (b, first) = (i / per_series, i % per_series == 0);
         let start = if first { &input.initial[b * row..(b + 1) * row] } else { &h[i - 1][h[i - 1].len() - row..] };
         dispatch_for::<T, _>(Backward { numbers, a: a[i], start, states: h[i], gradient: w[i], r, da, db });
     });
+    if is_shared {
+        // Chunks are added in their order, whatever the number of threads.
+        let mut sum = vec![T::ZERO; row];
+        da.chunks_exact(row).for_each(|own| sum.iter_mut().zip(own).for_each(|(sum, &own)| *sum += own));
+        da = sum;
+    }
     let initial = carries.into_iter().step_by(per_series).flatten().collect();
     Gradients { a: da, b: db, initial }
 }

@@ -13,7 +13,7 @@ pub struct Input<'a, T> {
     pub batch: usize,
     /// How many steps.
     pub length: usize,
-    /// `[batch, length, width]`.
+    /// `[batch, length, width]`, or `[width]`: one row for all steps.
     pub a: &'a [T],
     /// `[batch, length, width]`.
     pub b: &'a [T],
@@ -39,7 +39,9 @@ impl Scan {
         want_some(operation, &[("size", batch), ("length", length), ("width", self.width)])?;
         let row = self.row();
         want(operation, "the initial state", initial.len(), batch * row, || format!("batch {batch} x {}", self.meaning()))?;
-        self.check_rows(operation, "a", input, a)?;
+        if a.len() != row {
+            self.check_rows(operation, "a", input, a)?;
+        }
         self.check_rows(operation, "b", input, b)?;
         for (what, values, steps) in [("a", a, length), ("b", b, length), ("the initial state", initial, 1)] {
             finite(operation, what, values, |i| {
@@ -49,8 +51,12 @@ impl Scan {
                     Numbers::Complex if number < self.width => ", real part",
                     Numbers::Complex => ", imaginary part",
                 };
-                let step = if steps == 1 && what == "the initial state" { String::new() } else { format!(", step {step}") };
-                format!("series {series}{step}, number {}{part}", number % self.width)
+                let place = match what {
+                    "the initial state" => format!("series {series}, "),
+                    _ if values.len() == row => String::new(),
+                    _ => format!("series {series}, step {step}, "),
+                };
+                format!("{place}number {}{part}", number % self.width)
             })?;
         }
         Ok(())

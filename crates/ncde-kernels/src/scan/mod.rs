@@ -4,7 +4,7 @@
 //! h_t = a_t h_{t-1} + b_t
 //! ```
 //!
-//! Arrays are `[batch, length, width]`, `h_0`, the state before the first step, `[batch, width]`. Complex numbers are *split*: a row
+//! Arrays are `[batch, length, width]`; all steps may have the same `a`, `[width]`. `h_0`, the state before the first step, is `[batch, width]`. Complex numbers are *split*: a row
 //! holds its `width` real parts, then its `width` imaginary parts, so that both kinds run along registers. Reverse, from the gradient
 //! `w_t` of `h_t`:
 //!

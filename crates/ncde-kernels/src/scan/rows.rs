@@ -159,14 +159,21 @@ impl<T: Float> Formula<T, 2, 2> for Gather {
     }
 }
 
-/// `g = w + r`, `r = conj(a) g`, `da = conj(h) g`, `db = g`.
+/// `g = w + r`, `r = conj(a) g`, `da += conj(h) g`, `db = g`.
 pub(super) struct Retreat;
 
 impl<T: Float> Formula<T, 3, 3> for Retreat {
     #[inline(always)]
-    fn apply<S: Simd, const P: usize>(simd: S, [w, a, h]: [[T::V<S>; P]; 3], [r, ..]: [[T::V<S>; P]; 3]) -> [[T::V<S>; P]; 3] {
+    fn apply<S: Simd, const P: usize>(
+        simd: S,
+        [w, a, mut h]: [[T::V<S>; P]; 3],
+        [r, da, _]: [[T::V<S>; P]; 3],
+    ) -> [[T::V<S>; P]; 3] {
         let g = add::<T, S, P>(simd, w, r);
-        [conjugate_multiply::<T, S, P>(simd, a, g), conjugate_multiply::<T, S, P>(simd, h, g), g]
+        if P == 2 {
+            h[1] = negative::<T, S>(simd, h[1]);
+        }
+        [conjugate_multiply::<T, S, P>(simd, a, g), multiply_add::<T, S, P>(simd, h, g, da), g]
     }
 }
 

@@ -11,7 +11,7 @@ use super::convolution::convolve;
 use super::matrix_state::{Factors, read};
 use super::rows::clear_padding;
 use super::slstm::SILU;
-use super::spread::{Parts, for_all, gained, times};
+use super::spread::{Parts, gained, offset, times};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 
@@ -31,8 +31,7 @@ impl<B: LayerBackend> Batch<B> for DeltaNetBatch {
         let [of_q, of_k, of_v, of_b, of_a, of_g] = self.spec.columns();
         let weight = weights.weight::<2>("convolution")?;
         let convolved = |first: usize, numbers: usize| {
-            let convolved = convolve(&rows.with(part(first, numbers)?), weight.clone().narrow(1, first, numbers))?;
-            Ok::<_, Error>(dense::activation(SILU, convolved)?)
+            convolve(&rows.with(part(first, numbers)?), weight.clone().narrow(1, first, numbers), None, true)
         };
         let (queries, keys) = (Parts::new(heads, key, &x), Parts::new(products * heads, key, &x));
         let q = queries.normalised(convolved(0, of_q)?, (key as f64).powf(-0.5), KEY_EPSILON)?;
@@ -40,7 +39,7 @@ impl<B: LayerBackend> Batch<B> for DeltaNetBatch {
         let mut v = convolved(of_q + of_k, of_v)?;
         let (first, mut w) = (of_q + of_k + of_v, None);
         if self.spec.decay {
-            let raised = part(first + of_b, of_a)? + for_all(weights.weight("decay_bias")?, [batch, count])?;
+            let raised = offset(part(first + of_b, of_a)?, weights.weight("decay_bias")?)?;
             let rate = weights.weight::<1>("decay")?.exp().neg();
             let decay = gained(dense::activation(Function::Each(Softplus), raised)?, rate)?.exp();
             // States decay once a row, before its first factor.
@@ -58,8 +57,8 @@ impl<B: LayerBackend> Batch<B> for DeltaNetBatch {
             let most = if self.spec.negative { 2.0 } else { 1.0 };
             let beta = sigmoid(part(first, of_b)?) * most;
             let lost = w.as_ref().map_or(beta.clone(), |w| beta.clone() * w.clone());
-            delta = Some([of_factors(k.clone() * keys.spread(lost.neg())?, key), of_factors(k.clone(), key)]);
-            v = v * Parts::new(products * heads, value, &x).spread(beta)?;
+            delta = Some([of_factors(keys.times(k.clone(), lost.neg())?, key), of_factors(k.clone(), key)]);
+            v = Parts::new(products * heads, value, &x).times(v, beta)?;
         }
         let factors = Factors { w: w.map(|w| of_factors(w, 1)), delta, k: of_factors(k, key), v: of_factors(v, value) };
         let read = read(self.spec.kernel(), &rows, factors, q.reshape([batch, count, heads, key]))?;

@@ -8,7 +8,7 @@ use burn_tensor::activation::{relu, sigmoid};
 use ncde_runtime::layer::GruD;
 
 use super::rows::clear_padding;
-use super::spread::{for_all, gained};
+use super::spread::{gained, offset};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Places, Rows};
 use crate::dense;
 
@@ -91,8 +91,8 @@ impl<B: LayerBackend> Batch<B> for GruDBatch {
         let [delta, m] = observe(&self.spec, &rows.places, counts.as_deref()).map(|all| rows.constant(all, [batch, count, c]));
         let mut inputs = x.narrow(2, self.spec.values[0], c);
         if self.spec.counts.is_some() {
-            let bias = for_all(weights.weight("decay_input_bias")?, [batch, count])?;
-            let faded = fade(gained(delta.clone(), weights.weight("decay_input")?)? + bias);
+            let faded =
+                fade(offset(gained(delta.clone(), weights.weight("decay_input")?)?, weights.weight("decay_input_bias")?)?);
             inputs = Tensor::cat(vec![inputs * (m.clone() + (m.ones_like() - m.clone()) * faded), m], 2);
         }
         let gates = dense::affine(inputs, weights.weight("input")?, weights.weight("bias")?)?;

@@ -10,7 +10,7 @@ use super::convolution::convolve;
 use super::matrix_state::{Factors, read};
 use super::rows::clear_padding;
 use super::slstm::SILU;
-use super::spread::{Parts, for_all, gained, in_gaps, times};
+use super::spread::{Parts, gained, in_gaps, offset, times};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 
@@ -30,18 +30,17 @@ impl<B: LayerBackend> Batch<B> for Mamba2Batch {
         // Each part is a product of its own: what is cut out of wider rows is slow to read.
         let part = |first: usize, numbers: usize| times(u.clone(), input.clone().narrow(1, first, numbers));
         let convolved = |first: usize, numbers: usize| {
-            let made = convolve(&rows.with(part(inner + first, numbers)?), convolution.clone().narrow(1, first, numbers))?;
-            let made = made + for_all(bias.clone().narrow(0, first, numbers), [batch, count])?;
-            Ok::<_, Error>(dense::activation(SILU, made)?)
+            let (weight, bias) = (convolution.clone().narrow(1, first, numbers), bias.clone().narrow(0, first, numbers));
+            convolve(&rows.with(part(inner + first, numbers)?), weight, Some(bias), true)
         };
         let (x, b, c) = (convolved(0, inner)?, convolved(inner, states)?, convolved(inner + states, states)?);
-        let step = part(2 * inner + 2 * states, heads)? + for_all(weights.weight("step_bias")?, [batch, count])?;
+        let step = offset(part(2 * inner + 2 * states, heads)?, weights.weight("step_bias")?)?;
         let d = in_gaps(&rows, dense::activation(Function::Each(Softplus), step)?, gap)?;
         let w = gained(d.clone(), weights.weight::<1>("decay")?.exp().neg())?.exp();
         let parts = Parts::new(heads, head, &x);
         let of_all_heads = |x: Tensor<B, 3>| Tensor::cat(vec![x; heads], 2).reshape([batch, count, heads, states]);
         let of_heads = |x: Tensor<B, 3>, numbers: usize| x.reshape([batch, count, 1, heads, numbers]);
-        let v = of_heads(x.clone() * parts.spread(d)?, head);
+        let v = of_heads(parts.times(x.clone(), d)?, head);
         let factors = Factors { w: Some(of_heads(w, 1)), delta: None, k: of_all_heads(b).unsqueeze_dim(2), v };
         let o = read(self.spec.kernel(), &rows, factors, of_all_heads(c))?;
         let skip = parts.spread(weights.weight::<1>("skip")?.reshape([1, 1, heads]))?.reshape([inner]);

@@ -14,7 +14,7 @@ use super::convolution::convolve;
 use super::matrix_state::{Factors, read};
 use super::rows::clear_padding;
 use super::slstm::SILU;
-use super::spread::{Parts, for_all, gained, in_gaps, times};
+use super::spread::{Parts, gained, in_gaps, offset, times};
 use super::state_space::turns;
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
@@ -35,14 +35,14 @@ impl<B: LayerBackend> Batch<B> for Mamba3Batch {
         let part = |which: usize| times(u.clone(), input.clone().narrow(1, columns[..which].iter().sum(), columns[which]));
         let softplus = |x: Tensor<B, 3>| dense::activation(Function::Each(Softplus), x);
         let x = part(1)?;
-        let d = in_gaps(&rows, softplus(part(4)? + for_all(weights.weight("step_bias")?, [batch, count])?)?, gap)?;
+        let d = in_gaps(&rows, softplus(offset(part(4)?, weights.weight("step_bias")?)?)?, gap)?;
         let of_all_heads = |x: Tensor<B, 3>| Tensor::cat(vec![x; heads], 2);
-        let angle = of_all_heads(part(7)?.tanh() * PI) * Parts::new(heads, angles, &d).spread(d.clone())?;
+        let angle = Parts::new(heads, angles, &d).times(of_all_heads(part(7)?.tanh() * PI), d.clone())?;
         let [cos, sin] = turns(&rows, angle)?.map(|x| x.reshape([batch, count, heads, angles]));
         let turned = |which: usize, norm: &str, bias: &str| -> Result<Tensor<B, 3>, Error> {
             let key = Parts::new(1, states, &x).normalised_mean(part(which)?, weights.weight(norm)?)?;
-            let bias = for_all(weights.weight::<2>(bias)?.reshape([heads * states]), [batch, count])?;
-            let key = (of_all_heads(key) + bias).reshape([batch, count, heads, states]);
+            let key = offset(of_all_heads(key), weights.weight::<2>(bias)?.reshape([heads * states]))?
+                .reshape([batch, count, heads, states]);
             let [low, high] = [0, angles].map(|first| key.clone().narrow(3, first, angles));
             let mut all = vec![low.clone() * cos.clone() - high.clone() * sin.clone(), low * sin.clone() + high * cos.clone()];
             if states > 2 * angles {
@@ -58,10 +58,10 @@ impl<B: LayerBackend> Batch<B> for Mamba3Batch {
         let before = |x: &Tensor<B, 3>| {
             let [_, _, width] = x.dims();
             let one = Tensor::ones([1, width], (&x.device(), x.dtype()));
-            convolve(&rows.with(x.clone()), Tensor::cat(vec![one.zeros_like(), one], 0))
+            convolve(&rows.with(x.clone()), Tensor::cat(vec![one.zeros_like(), one], 0), None, false)
         };
-        let old = before(&x)? * parts.spread((share.ones_like() - share.clone()) * d.clone() * alpha.clone())?;
-        let new = x.clone() * parts.spread(share * d)?;
+        let old = parts.times(before(&x)?, (share.ones_like() - share.clone()) * d.clone() * alpha.clone())?;
+        let new = parts.times(x.clone(), share * d)?;
         let both = |old: Tensor<B, 3>, new: Tensor<B, 3>| {
             let [_, _, width] = old.dims();
             Tensor::cat(vec![old, new], 2).reshape([batch, count, 2, heads, width / heads])

@@ -59,14 +59,14 @@ impl<B: LayerBackend> Batch<B> for MlstmBatch {
         let parts = Parts::new(heads, d, &x);
         let w = of_heads((f + before - after.clone()).exp(), 1);
         let fill = (i - after.clone()).exp();
-        let filled = v * parts.spread(fill.clone())?;
+        let filled = parts.times(v, fill.clone())?;
         let v = Tensor::cat(vec![of_heads(filled, d), of_heads(fill, 1)], 4);
         let factors = Factors { w: Some(w), delta: None, k: of_heads(k, d) * (d as f64).powf(-0.5), v };
         let seen =
             read(self.spec.kernel(n), &rows, factors, of_heads(q, d).squeeze_dim(2))?.reshape([batch, count, heads, d + 1]);
         let sum = seen.clone().narrow(3, d, 1).reshape([batch, count, heads]).abs();
         let below = sum.max_pair(after.neg().exp()) + READ_FLOOR;
-        let h = seen.narrow(3, 0, d).reshape([batch, count, n]) * parts.spread(below.recip())?;
+        let h = parts.times(seen.narrow(3, 0, d).reshape([batch, count, n]), below.recip())?;
         let y = norm_heads(h, heads, weights.weight("norm")?)? + gained(u, weights.weight("skip")?)?;
         Ok(rows.with(y))
     }

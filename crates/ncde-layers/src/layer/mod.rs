@@ -38,6 +38,7 @@ mod random_features;
 mod recurrent;
 mod residual;
 mod rows;
+mod rowwise;
 mod rwkv;
 mod selective;
 mod signature;
@@ -69,14 +70,13 @@ use crate::linear::LinearOps;
 use crate::neural::NeuralOps;
 use crate::operation;
 use crate::permutation::PermutationOps;
-use crate::scan::ScanOps;
 use crate::signature::SignatureOps;
 
 /// A backend that layers run on: one with all our operations.
 ///
 /// Layers are compiled in this crate, once for each backend and once for the same with gradients, and not in every crate that trains or predicts: hence a trait for
 /// backends by name.
-pub trait LayerBackend: DenseOps + HostedOps + LinearOps + NeuralOps + PermutationOps + ScanOps + SignatureOps {
+pub trait LayerBackend: DenseOps + HostedOps + LinearOps + NeuralOps + PermutationOps + SignatureOps {
     /// [`batch`] on this backend.
     ///
     /// # Errors

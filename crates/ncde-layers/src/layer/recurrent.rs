@@ -5,7 +5,13 @@
 use std::sync::Arc;
 
 use burn_tensor::Tensor;
+#[cfg(feature = "gpu")]
+use cubecl::Runtime;
+#[cfg(feature = "gpu")]
+use ncde_gpu::{DeviceKernel, Gpu, recurrent as device};
 use ncde_kernels::Float;
+#[cfg(feature = "gpu")]
+use ncde_kernels::recurrent::Cell;
 use ncde_kernels::recurrent::{Gradients, Input, Recurrent};
 
 use super::{Error, LayerBackend, LayerWeights, Rows};
@@ -38,6 +44,15 @@ impl HostedKernel<3> for Sequence {
     fn backward<T: Float>(&self, inputs: [&[T]; 3], stored: &[T], gradient: &[T]) -> Result<[Vec<T>; 3], ncde_kernels::Error> {
         let Gradients { x, w, u } = self.kernel.backward(&self.input(inputs), stored, gradient)?;
         Ok([x, w, u])
+    }
+
+    /// Of one head, where no step stands aside.
+    #[cfg(feature = "gpu")]
+    fn on_device<R: Runtime>(&self, gpu: &Gpu<R>) -> Option<(impl DeviceKernel<3>, [usize; 2])> {
+        let Recurrent { cell, inputs, heads, size } = self.kernel;
+        let kernel = device::Recurrent { gru: cell == Cell::Gru, inputs, hidden: size };
+        let has_form = cell != Cell::Slstm && heads == 1 && self.aside.is_none();
+        (has_form && kernel.fits(gpu)).then_some((kernel, self.shape))
     }
 }
 

@@ -10,7 +10,7 @@ use super::convolution::convolve;
 use super::matrix_state::{Factors, read};
 use super::rows::clear_padding;
 use super::slstm::norm_heads;
-use super::spread::{Parts, for_all, gained, times};
+use super::spread::{Parts, gained, offset, times};
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 
 #[derive(Debug)]
@@ -28,10 +28,10 @@ impl<B: LayerBackend> Batch<B> for RwkvBatch {
         // The row before is a convolution of two rows.
         let mixed = |which: usize| {
             let m = mix.clone().narrow(0, which, 1);
-            convolve(&x, Tensor::cat(vec![m.clone().neg() + 1.0, m], 0))
+            convolve(&x, Tensor::cat(vec![m.clone().neg() + 1.0, m], 0), None, false)
         };
         let through = |x: Tensor<B, 3>, name: &str| times(x, weights.weight(name)?);
-        let added = |x: Tensor<B, 3>, name: &str| Ok::<_, Error>(x + for_all(weights.weight(name)?, [batch, count])?);
+        let added = |x: Tensor<B, 3>, name: &str| offset(x, weights.weight(name)?);
         let (r, k, v) = (through(mixed(0)?, "receptance")?, through(mixed(2)?, "key")?, through(mixed(3)?, "value")?);
         let decay = added(through(through(mixed(1)?, "decay_down")?.tanh(), "decay_up")?, "decay")?;
         let w = (sigmoid(decay) * -FASTEST).exp();
@@ -46,7 +46,7 @@ impl<B: LayerBackend> Batch<B> for RwkvBatch {
         let factors = Factors { w: Some(of_heads(w)), delta: Some(delta), k: of_heads(k.clone()), v: of_heads(v.clone()) };
         let seen = read(self.spec.kernel(n), &rows, factors, r.clone().reshape([batch, count, heads, d]))?;
         let normed = added(norm_heads(seen * READ_SCALE, heads, weights.weight("norm")?)?, "offset")?;
-        let bonus = parts.spread(parts.sums(gained(r * k, weights.weight("bonus")?)?)?)? * v;
+        let bonus = parts.times(v, parts.sums(gained(r * k, weights.weight("bonus")?)?)?)?;
         let y = through((normed + bonus) * gate, "output")?;
         Ok(rows.with(y))
     }

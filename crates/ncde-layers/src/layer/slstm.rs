@@ -10,7 +10,7 @@ use ncde_runtime::layer::{Function, Slstm};
 use super::convolution::convolve;
 use super::recurrent::states;
 use super::rows::clear_padding;
-use super::spread::{for_all, gained};
+use super::spread::gained;
 use super::{Batch, Context, Error, LayerBackend, LayerWeights, Rows};
 use crate::dense;
 
@@ -31,9 +31,7 @@ pub(super) fn norm_heads<B: LayerBackend>(x: Tensor<B, 3>, heads: usize, norm: T
 
 /// Rows through a convolution with a bias, then `silu`.
 pub(super) fn convolved<B: LayerBackend>(rows: &Rows<B>, weights: &LayerWeights<'_, B>) -> Result<Tensor<B, 3>, Error> {
-    let convolved = convolve(rows, weights.weight("convolution")?)?;
-    let [batch, count, _] = convolved.dims();
-    Ok(dense::activation(SILU, convolved + for_all(weights.weight("convolution_bias")?, [batch, count])?)?)
+    convolve(rows, weights.weight("convolution")?, Some(weights.weight("convolution_bias")?), true)
 }
 
 impl<B: LayerBackend> Batch<B> for SlstmBatch {

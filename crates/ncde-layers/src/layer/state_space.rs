@@ -239,6 +239,7 @@ impl<B: LayerBackend> Batch<B> for StateSpaceBatch {
         };
         let [_, _, row] = b.dims();
         let a = match self.spec.gap {
+            None if count == trunk => a.joined().reshape([1, 1, row]),
             None => for_all(a.joined().reshape([row]), [batch, count])?,
             Some(_) => a.joined(),
         };
