@@ -1,4 +1,4 @@
-//! The structured linear recurrence, the permutation-diagonal one, matrix-valued states, selective scans, oscillators, whole neural-CDE solves, signatures, and the dense parts of layers, on GPUs.
+//! The structured linear recurrence, the permutation-diagonal one, matrix-valued states, selective scans, oscillators, recurrent cells, whole neural-CDE solves, signatures, and the dense parts of layers, on GPUs.
 //!
 //! ```text
 //! h_{t+1} = Phi_t h_t + b_t,   Phi_t = exp(Omega_t) or I + Omega_t,   Omega_t = sum_k lambda_{t,k} A^k
@@ -52,6 +52,8 @@ pub mod permutation;
 mod product;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod recurrence;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub mod recurrent;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod reverse;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

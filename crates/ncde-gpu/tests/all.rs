@@ -10,6 +10,7 @@ mod memory;
 mod neural;
 mod oscillator;
 mod permutation;
+mod recurrent;
 mod rows;
 mod scan;
 mod selective;

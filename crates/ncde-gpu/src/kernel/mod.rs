@@ -22,6 +22,7 @@ pub(crate) mod oscillator;
 pub(crate) mod permutation;
 pub(crate) mod place;
 pub(crate) mod product;
+pub(crate) mod recurrent;
 pub(crate) mod rows;
 pub(crate) mod scale;
 pub(crate) mod scan;
