@@ -173,21 +173,20 @@ impl Step for OscillatorsStep {
         self.force.fill(0.0);
         affine(row.values, &self.input, &mut self.force);
         let (places, speeds) = memory.narrow.split_at_mut(2 * states);
-        for (at, ((y, z), force)) in places.iter_mut().zip(speeds).zip(&self.force).enumerate() {
-            let (i, d) = (at % states, self.steps[at % states] * dt);
-            let a = self.stiffness[i];
+        for (i, (&step, &a)) in self.steps.iter().zip(&self.stiffness).enumerate() {
+            let d = step * dt;
             let p = match self.scheme {
                 Scheme::Implicit => 1.0 / (1.0 + d * d * a),
                 Scheme::Explicit => 1.0,
                 Scheme::Damped => 1.0 / (1.0 + d * self.damping[i].max(0.0)),
             };
-            *z = p * (*z + d * (force - a * *y));
-            *y += d * *z;
+            for at in [i, states + i] {
+                speeds[at] = p * (speeds[at] + d * (self.force[at] - a * places[at]));
+                places[at] += d * speeds[at];
+            }
         }
         self.out.iter_mut().zip(row.values.iter().zip(&self.skip)).for_each(|(out, (&x, d))| *out = x as f32 * d);
-        for (y, weights) in places.iter().zip(self.output.chunks_exact(self.out.len())) {
-            self.out.iter_mut().zip(weights).for_each(|(out, c)| *out += y * c);
-        }
+        affine(places, &self.output, &mut self.out);
         out.clear();
         out.extend(self.out.iter().map(|&x| f64::from(x)));
         Ok(true)

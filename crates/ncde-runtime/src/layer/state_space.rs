@@ -22,6 +22,7 @@
 //! | `output` (`Re C`, then `-Im C`) | `[2 S, n]`, or `[2 n S]` | normal, `1 / sqrt(S)` |
 //! | `skip` (`D`) | `[n]` | normal, 1 |
 
+use ncde_simd::Number;
 use serde::{Deserialize, Serialize};
 
 use super::linear::affine;
@@ -214,7 +215,7 @@ impl Layer for StateSpace {
             spec: self.clone(),
             clock: Clock { gap: self.gap },
             numbers,
-            parts: vec![[0.0; 4]; decay.len()],
+            parts: vec![0.0; 4 * decay.len()],
             dt: f64::NAN,
             input: weights.take("input")?,
             output: weights.take("output")?,
@@ -233,8 +234,8 @@ struct StateSpaceStep {
     clock: Clock,
     /// What a step of each state follows from.
     numbers: Vec<[f64; 3]>,
-    /// The real and imaginary parts of `a` and `g` after the time `dt`.
-    parts: Vec<[f32; 4]>,
+    /// The real parts of all `a` after the time `dt`, their imaginary parts, and those of `g`.
+    parts: Vec<f32>,
     dt: f64,
     input: Vec<f32>,
     output: Vec<f32>,
@@ -251,9 +252,49 @@ impl StateSpaceStep {
             return;
         }
         self.dt = dt;
-        for (parts, &numbers) in self.parts.iter_mut().zip(&self.numbers) {
+        let count = self.numbers.len();
+        for (i, &numbers) in self.numbers.iter().enumerate() {
             let [a, g] = self.spec.step_of(numbers, dt);
-            *parts = [a.0, a.1, g.0, g.1].map(|x| x as f32);
+            for (part, x) in [a.0, a.1, g.0, g.1].into_iter().enumerate() {
+                self.parts[part * count + i] = x as f32;
+            }
+        }
+    }
+}
+
+ncde_simd::kernel! {
+    /// `h <- a h + g (B x)`, real parts before imaginary ones.
+    dispatch fn advance<'a, S: Simd>(_simd: S, h: &'a mut [f32], driven: &'a [f32], parts: &'a [f32]) {
+        let count = h.len() / 2;
+        let (re, im) = h.split_at_mut(count);
+        let [u, v] = [0, 1].map(|i| &driven[i * count..][..count]);
+        let [a, b, c, d] = [0, 1, 2, 3].map(|i| &parts[i * count..][..count]);
+        for (i, (re, im)) in re.iter_mut().zip(im).enumerate() {
+            let (x, y) = (*re, *im);
+            *re = a[i] * x - b[i] * y + c[i] * u[i] - d[i] * v[i];
+            *im = a[i] * y + b[i] * x + c[i] * v[i] + d[i] * u[i];
+        }
+    }
+}
+
+ncde_simd::kernel! {
+    /// `B x` where every number drives a bank of states of its own.
+    dispatch fn drive<'a, S: Simd>(_simd: S, x: &'a [f64], input: &'a [f32], driven: &'a mut [f32]) {
+        let bank = driven.len() / (2 * x.len());
+        for ((driven, input), &x) in driven.chunks_exact_mut(bank).zip(input.chunks_exact(bank)).zip(x.iter().chain(x)) {
+            driven.iter_mut().zip(input).for_each(|(driven, b)| *driven = x as f32 * b);
+        }
+    }
+}
+
+ncde_simd::kernel! {
+    /// `y += Re(C h)` of every bank.
+    dispatch fn read<'a, S: Simd>(simd: S, h: &'a [f32], output: &'a [f32], y: &'a mut [f32]) {
+        let (half, bank) = (h.len() / 2, h.len() / (2 * y.len()));
+        for (h, output) in h.chunks_exact(half).zip(output.chunks_exact(half)) {
+            for ((h, c), y) in h.chunks_exact(bank).zip(output.chunks_exact(bank)).zip(&mut *y) {
+                *y += f32::dot(simd, h, c);
+            }
         }
     }
 }
@@ -265,38 +306,18 @@ impl Step for StateSpaceStep {
     }
 
     fn push(&mut self, memory: Share<'_>, row: Row<'_>, out: &mut Vec<f64>) -> Result<bool, Error> {
-        let (count, per_channel) = (self.numbers.len(), self.spec.per_channel);
         let dt = self.clock.passes(memory.wide, row.time);
         self.after(dt);
-        let bank = self.spec.states;
-        if per_channel {
-            for (driven, input) in self.driven.chunks_exact_mut(count).zip(self.input.chunks_exact(count)) {
-                let numbers = driven.chunks_exact_mut(bank).zip(input.chunks_exact(bank)).zip(row.values);
-                for ((driven, input), &x) in numbers {
-                    driven.iter_mut().zip(input).for_each(|(driven, b)| *driven = x as f32 * b);
-                }
-            }
+        self.y.iter_mut().zip(row.values.iter().zip(&self.skip)).for_each(|(y, (&x, d))| *y = x as f32 * d);
+        if self.spec.per_channel {
+            drive(row.values, &self.input, &mut self.driven);
+            advance(memory.narrow, &self.driven, &self.parts);
+            read(memory.narrow, &self.output, &mut self.y);
         } else {
             self.driven.fill(0.0);
             affine(row.values, &self.input, &mut self.driven);
-        }
-        let (re, im) = memory.narrow.split_at_mut(count);
-        let states = re.iter_mut().zip(im.iter_mut()).zip(&self.parts).enumerate();
-        for (i, ((re, im), &[a, b, c, d])) in states {
-            let (u, v) = (self.driven[i], self.driven[count + i]);
-            (*re, *im) = (a * *re - b * *im + c * u - d * v, a * *im + b * *re + c * v + d * u);
-        }
-        self.y.iter_mut().zip(row.values.iter().zip(&self.skip)).for_each(|(y, (&x, d))| *y = x as f32 * d);
-        if per_channel {
-            for (h, output) in memory.narrow.chunks_exact(count).zip(self.output.chunks_exact(count)) {
-                for ((h, c), y) in h.chunks_exact(bank).zip(output.chunks_exact(bank)).zip(&mut self.y) {
-                    h.iter().zip(c).for_each(|(h, c)| *y += h * c);
-                }
-            }
-        } else {
-            for (h, c) in memory.narrow.iter().zip(self.output.chunks_exact(self.y.len())) {
-                self.y.iter_mut().zip(c).for_each(|(y, c)| *y += h * c);
-            }
+            advance(memory.narrow, &self.driven, &self.parts);
+            affine(memory.narrow, &self.output, &mut self.y);
         }
         out.clear();
         out.extend(self.y.iter().map(|&y| f64::from(y)));
