@@ -5,7 +5,8 @@ use std::time::Instant;
 use ncde_layers::burn::autodiff::Autodiff;
 use ncde_layers::burn::flex::Flex;
 use ncde_layers::burn::tensor::{Tensor, TensorData};
-use ncde_layers::layer::{Context, Error, LayerBackend, Network, Places, Rows};
+use ncde_layers::dense;
+use ncde_layers::layer::{Context, LayerBackend, Network, Places, Rows};
 use ncde_runtime::layer::{Resolved, Row, Signal, StateMemory, StepChain};
 use ncde_runtime::{LayerSpec, Weights};
 use serde::Serialize;
@@ -54,7 +55,7 @@ pub(super) fn run(args: &BenchLayerArgs) -> Result<(), Failure> {
     }
 }
 
-fn failed(error: &Error) -> Failure {
+fn failed(error: &impl std::fmt::Display) -> Failure {
     Failure::Refused(format!("bench layer: {error}"))
 }
 
@@ -78,10 +79,10 @@ fn time<B: LayerBackend>(args: &BenchLayerArgs, layers: &[LayerSpec]) -> Result<
             network.track(&weights);
             let rows = Rows { values: Tensor::from_inner(values.clone()).require_grad(), places: places.clone() };
             let squares = network.forward(rows, &Context::predict()).map_err(|e| failed(&e))?.values.square();
-            // The mean as a product: in reverse that of `mean` goes number by number through one that is spread over all.
-            let count = squares.shape().num_elements();
-            let weights = Tensor::full([count, 1], 1.0 / count as f64, &device);
-            let loss = squares.reshape([1, count]).matmul(weights).reshape([1]);
+            // The mean by way of a product with one column: in reverse that of `mean` goes number by number through one that is spread over all.
+            let ([batch, length, width], count) = (squares.dims(), squares.shape().num_elements());
+            let shares = Tensor::full([width, 1], 1.0 / count as f64, &device);
+            let loss = dense::product(squares.reshape([batch * length, width]), shares).map_err(|e| failed(&e))?.sum();
             let gradients = network.gradients(&loss.backward()).map_err(|e| failed(&e))?;
             let sums = gradients.into_iter().flatten().map(Tensor::sum);
             Ok(sums.reduce(|sum, next| sum + next).map(wait))

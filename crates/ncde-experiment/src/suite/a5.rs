@@ -55,6 +55,9 @@ pub(super) fn rows(budget: Budget) -> Vec<Row> {
         Row::baseline("slstm", of(64, 1024)),
         Row::baseline("mlstm", of(64, 1024)),
         Row::baseline("mamba", of(64, 1024)),
+        Row::baseline("mamba2", of(64, 1024)),
+        Row::baseline("s4d", of(64, 1024)),
+        Row::baseline("transformer", of(64, 1024)),
         Row::baseline("gated-delta-product", of(64, 1024)),
     ]
 }
@@ -74,7 +77,7 @@ const UNBOUNDED: StructureSpec = StructureSpec::WalshHadamard { bound: Bound::No
 /// What increments are multiplied with, the largest rate and the most steps of a row at `quick`: small models with few channels need larger increments.
 fn quick(row: &str) -> (f64, f64, usize) {
     match row {
-        "lstm" | "slstm" | "mlstm" | "mamba" | "gated-delta-product" => (0.0, 3e-3, 4000),
+        "lstm" | "slstm" | "mlstm" | "mamba" | "mamba2" | "s4d" | "transformer" | "gated-delta-product" => (0.0, 3e-3, 4000),
         "dense" => (0.3, 1e-2, 4000),
         "dplr" => (0.2, 1e-2, 4000),
         "sparse" => (0.4, 1e-2, 4000),
@@ -158,7 +161,7 @@ fn differences(budget: Budget) -> Vec<String> {
         "The low-rank part of dplr is linear in the increment, as in the thesis's text; its code on tokens is quadratic.".into(),
         super::tokens::BLOCK.into(),
         "permutation-diagonal is not in the thesis; one layer was published to be enough at all lengths since (PD-SSM), its settings were not: here 64 states, choices alone, rate 1e-2, no dropout.".into(),
-        "lstm, slstm, mlstm, mamba (Mamba-1; published: Mamba-2) and gated-delta-product are trained where they are asked for (`--model lstm`); their blocks are our presets of these names.".into(),
+        "lstm, slstm, mlstm, mamba, mamba2, s4d, transformer and gated-delta-product are trained where they are asked for (`--model lstm`); their blocks are our presets of these names.".into(),
         "diagonal-dense is in the thesis's figure, but not in its public code on tokens; here it is trained like the others.".into(),
     ];
     if budget == Budget::Quick {
