@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -62,13 +61,13 @@ impl Failure {
         matches!(self, Self::Stdout(source) if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Stdout(_) if self.is_broken_pipe() => ExitCode::SUCCESS,
-            Self::Failed(_) | Self::Write { .. } | Self::Stdout(_) => ExitCode::from(1),
-            Self::Interrupted(_) => ExitCode::from(130),
-            Self::Train(error) if error.is_failure() => ExitCode::from(1),
-            _ => ExitCode::from(2),
+            Self::Stdout(_) if self.is_broken_pipe() => 0,
+            Self::Failed(_) | Self::Write { .. } | Self::Stdout(_) => 1,
+            Self::Interrupted(_) => 130,
+            Self::Train(error) if error.is_failure() => 1,
+            _ => 2,
         }
     }
 }

@@ -1,44 +1,8 @@
-//! How a model's files are read: what it remembers of the file it was trained on, and what is told of a reading.
+//! What is told of how a file was read.
 
-use ncde_data::{Columns, Layout, Loaded, ReadOptions, Schema};
-use ncde_runtime::{ModelSpec, Task};
+use ncde_data::{Loaded, Schema};
 
-use crate::args::ColumnArgs;
-use crate::error::Failure;
 use crate::output;
-
-/// What the model was trained on.
-pub(crate) fn of(spec: &ModelSpec) -> Result<Schema, Failure> {
-    let layout = |value: &serde_json::Value| serde_json::from_value::<Layout>(value.clone());
-    let table = spec.schema.as_ref().map(layout).transpose();
-    let classes = match &spec.task {
-        Task::Classification { classes, .. } => classes.clone(),
-        Task::Regression { .. } | Task::Forecast { .. } => Vec::new(),
-    };
-    Ok(Schema {
-        channels: spec.channels.clone(),
-        statics: spec.statics.clone(),
-        classes,
-        vocabulary: spec.vocabulary.clone(),
-        table: table.map_err(|e| Failure::Refused(format!("`{}`: its `schema` is of no use: {e}", ncde_runtime::SPEC)))?,
-    })
-}
-
-/// How a file for the model is read.
-pub(crate) fn options(spec: &ModelSpec, schema: &Schema, columns: &ColumnArgs) -> ReadOptions {
-    // A model that was trained on a file of another kind says names only.
-    let named = schema.table.is_none();
-    columns.over(ReadOptions {
-        columns: Columns {
-            statics: (named && !spec.statics.is_empty()).then(|| spec.statics.clone()),
-            tokens: spec.vocabulary.as_ref().filter(|_| named).and(spec.channels.first().cloned()),
-            ..Columns::default()
-        },
-        task: Some(ncde_train::task_name(&spec.task)),
-        layout: schema.table.clone(),
-        ..ReadOptions::default()
-    })
-}
 
 /// How a file was read: the schema, and every guess that could be wrong.
 pub(crate) fn told(loaded: &Loaded) -> Vec<String> {

@@ -26,8 +26,8 @@ macro_rules! columns {
         }
 
         impl Columns {
-            /// The keys in a configuration, and what they mean.
-            pub const KEYS: &[(&'static str, &'static str)] = &[$(($key, concat!($($doc),*)),)*];
+            /// The keys in a configuration, what they mean, and their types.
+            pub const KEYS: &[(&'static str, &'static str, &'static str)] = &[$(($key, concat!($($doc),*), stringify!($type)),)*];
 
             /// What is said here, and what only the other says.
             #[must_use]

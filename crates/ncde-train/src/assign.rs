@@ -18,9 +18,22 @@ pub fn assign(settings: &mut Value, assignment: &str, full_key: impl FnOnce(&str
     let Some((key, text)) = assignment.split_once('=').map(|(key, text)| (key.trim(), text.trim())) else {
         return Err(Error::Config(format!("`{assignment}` is not `key=value`, for example `train.rate=0.001`")));
     };
-    let full = full_key(key)?;
     let parsed = format!("x = {text}").parse::<toml::Table>().ok().and_then(|mut parsed| parsed.remove("x"));
     let value = parsed.and_then(|value| serde_json::to_value(value).ok()).unwrap_or_else(|| Value::String(text.into()));
+    put(settings, key, value, full_key)
+}
+
+/// Sets one key to a value.
+///
+/// # Errors
+/// If there is no such key, or something that is no table stands in its way.
+pub(crate) fn put(
+    settings: &mut Value,
+    key: &str,
+    value: Value,
+    full_key: impl FnOnce(&str) -> Result<String, Error>,
+) -> Result<(), Error> {
+    let full = full_key(key)?;
     let (mut place, mut rest) = (settings, full.as_str());
     loop {
         let table = place.as_object_mut().ok_or_else(|| Error::Config(format!("`{key}`: there is no such table")))?;

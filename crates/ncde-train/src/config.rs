@@ -18,7 +18,7 @@ use ncde_runtime::LayerSpec;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use super::assign::assign;
+use super::assign::{assign, put};
 use super::loss::LossName;
 use super::names::{ClassWeights, MissingName, Scale, SplitBy};
 use super::optimizer::OptimizerName;
@@ -43,15 +43,15 @@ macro_rules! table {
         }
 
         impl $name {
-            /// The keys of this table, those of the group aside, and what they mean.
-            $vis const KEYS: &[$crate::config::Keys] = &[$((stringify!($key), concat!($($doc),*)),)*];
+            /// The keys of this table, those of the group aside, what they mean, and their types.
+            $vis const KEYS: &[$crate::config::Keys] = &[$((stringify!($key), concat!($($doc),*), stringify!($type)),)*];
         }
     };
 }
 pub(super) use table;
 
-/// A key and its meaning.
-pub(super) type Keys = (&'static str, &'static str);
+/// A key, its meaning and its type.
+pub(super) type Keys = (&'static str, &'static str, &'static str);
 
 table! {
     /// `[data]`: where series come from, and which of them are for what.
@@ -132,8 +132,8 @@ pub struct ModelConfig {
 
 /// The keys of `[model]` that are not a preset's.
 const MODEL_KEYS: &[Keys] = &[
-    ("name", " Which model: `reservoir`, `slice`, `stack`, `ncde`, `nrde`, `log-ncde` or `signature`."),
-    ("layers", " The layers of a model of one's own, one `[[model.layers]]` each, in place of a name."),
+    ("name", " Which model: `reservoir`, `slice`, `stack`, `ncde`, `nrde`, `log-ncde` or `signature`.", "String"),
+    ("layers", " The layers of a model of one's own, one `[[model.layers]]` each, in place of a name.", "Vec<LayerSpec>"),
 ];
 
 table! {
@@ -283,6 +283,19 @@ impl Config {
         *self = serde_json::from_value(all).map_err(|e| wrong(&e))?;
         Ok(())
     }
+
+    /// Sets one key, named as for [`set`](Self::set), to a value that is no text.
+    ///
+    /// # Errors
+    /// As for [`set`](Self::set).
+    pub fn put(&mut self, key: &str, value: serde_json::Value) -> Result<(), Error> {
+        let shown = value.to_string();
+        let wrong = |e: &dyn std::fmt::Display| config(format!("`{key}={shown}`: {}", e.to_string().trim_end()));
+        let mut all = serde_json::to_value(&*self).map_err(|e| wrong(&e))?;
+        put(&mut all, key, value, Self::full_key)?;
+        *self = serde_json::from_value(all).map_err(|e| wrong(&e))?;
+        Ok(())
+    }
 }
 
 fn check_table(name: &str, value: &toml::Value) -> Result<(), Error> {
@@ -322,7 +335,7 @@ fn home(key: &str) -> Option<&'static str> {
 }
 
 fn has(keys: &[Keys], key: &str) -> bool {
-    keys.iter().any(|(own, _)| *own == key)
+    keys.iter().any(|(own, ..)| *own == key)
 }
 
 fn unknown(key: &str, table: Option<&str>) -> Error {
@@ -331,7 +344,7 @@ fn unknown(key: &str, table: Option<&str>) -> Error {
         return config(format!("key `{key}`{place} belongs to `[{right}]`"));
     }
     let tables = tables(None);
-    let all = tables.iter().flat_map(|(table, keys)| keys.iter().map(move |(key, _)| (*table, *key)));
+    let all = tables.iter().flat_map(|(table, keys)| keys.iter().map(move |(key, ..)| (*table, *key)));
     let scored = all.map(|(own, close)| {
         // In the same table first.
         (strsim::jaro_winkler(key, close) + if Some(own) == table { 0.05 } else { 0.0 }, own, close)
@@ -342,7 +355,7 @@ fn unknown(key: &str, table: Option<&str>) -> Error {
         None => {
             let near = tables.iter().filter(|(own, _)| table.is_none_or(|table| *own == table));
             let list = near.map(|(own, keys)| {
-                let names = keys.iter().map(|(key, _)| *key).collect::<Vec<_>>().join(", ");
+                let names = keys.iter().map(|(key, ..)| *key).collect::<Vec<_>>().join(", ");
                 if table.is_some() { names } else { format!("in `[{own}]` {names}") }
             });
             config(format!("there is no key `{key}`{place}; there are {}", list.collect::<Vec<_>>().join("; ")))

@@ -22,6 +22,7 @@
 //! | [`optimizer`], `schedule` | how weights follow their gradients; how the learning rate goes |
 //! | `reservoir` | a reservoir, solved for in closed form |
 //! | `score`, `baseline` | how good predictions are; what a model should beat |
+//! | `reading` | how files for a saved model are read |
 //! | `directory`, `checkpoint`, `store` | one run in a directory at a time; what survives `kill -9`; the files of a saved model |
 //! | `batched` | what a saved model says, on any device |
 //! | `device`, `event` | work that is the same on every device; what happens meanwhile |
@@ -57,6 +58,7 @@ mod names;
 pub mod optimizer;
 mod parts;
 mod preset;
+mod reading;
 mod record;
 mod reservoir;
 mod resume;
@@ -86,12 +88,14 @@ pub use device::Device;
 pub use directory::CONFIG;
 pub use error::Error;
 pub use event::{Event, Outcome, ignore, watching};
+pub use explain::Key;
 pub use known::KnownAhead;
 pub use loss::{Loss, LossName};
 pub use names::{BlockActivation, BlockDrive, ClassWeights, FirstRow, MemoryName, MissingName, Scale, SplitBy, StabilityName};
 pub use ncde_data::TaskName;
 pub use optimizer::{Optimizer, OptimizerName};
 pub use preset::{permutations, presets, sequence_blocks, stacked, stacked_on};
+pub use reading::{options_of, schema_of};
 pub use run::{Run, TrainRequest};
 pub use schedule::{Schedule, Shape};
 pub use score::score;

@@ -13,7 +13,7 @@ pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
                 None => args.columns.over(ReadOptions::default()),
                 Some(model) => {
                     let spec = ncde_runtime::Model::load(model)?.spec().clone();
-                    schema::options(&spec, &schema::of(&spec)?, &args.columns)
+                    args.columns.over(ncde_train::options_of(&spec, &ncde_train::schema_of(&spec)?))
                 }
             };
             let loaded = ncde_data::load(file, &ReadOptions { labels: args.labels.clone(), ..options })?;

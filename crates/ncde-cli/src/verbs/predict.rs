@@ -6,7 +6,7 @@ use std::path::Path;
 use ncde_data::{Case, Dataset, ReadOptions};
 use ncde_files::Whole;
 use ncde_runtime::{At, Model, ModelSpec, Prediction, Task};
-use ncde_train::{Answered, Device, KnownAhead, predict_all, predict_on};
+use ncde_train::{Answered, Device, KnownAhead, options_of, predict_all, predict_on, schema_of};
 
 use super::ahead::{self, Row};
 use crate::args::{PredictArgs, UseArgs};
@@ -45,8 +45,8 @@ pub(crate) fn predict_file(
     let model = Model::load(&args.model)?;
     let spec = model.spec().clone();
     let place = place(&spec)?;
-    let schema = schema::of(&spec)?;
-    let options = schema::options(&spec, &schema, &args.columns);
+    let schema = schema_of(&spec)?;
+    let options = args.columns.over(options_of(&spec, &schema));
     let options = ReadOptions { labels: args.labels.clone(), without_labels: !labels, ..options };
     let loaded = ncde_data::load(&args.data, &options)?;
     schema::warn_for(&schema, &loaded);

@@ -235,7 +235,7 @@ impl Choice {
 
     /// A key that is set and that no reservoir has, in full.
     pub(crate) fn key_of_steps(model: &ModelConfig, train: &TrainConfig) -> Option<String> {
-        let is_reservoir = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(name, _)| name == key);
+        let is_reservoir = |key: &String| reservoir::ReservoirKeys::KEYS.iter().any(|(name, ..)| name == key);
         let own = model.keys.keys().find(|key| !is_reservoir(key)).map(|key| format!("model.{key}"));
         own.or_else(|| train.of_steps().map(|key| format!("train.{key}")))
     }
@@ -273,7 +273,7 @@ impl Entry {
     }
 
     fn has(&self, key: &str) -> bool {
-        self.keys().any(|(name, _)| name == key)
+        self.keys().any(|(name, ..)| name == key)
     }
 
     const fn of<P: Preset>(name: &'static str, about: &'static str) -> Self {
@@ -327,9 +327,14 @@ pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub(super) fn keys(name: Option<&str>) -> Vec<Keys> {
     let mut all: Vec<Keys> = Vec::new();
     for preset in PRESETS.iter().filter(|preset| name.is_none_or(|name| name == preset.name)) {
-        all.extend(preset.keys().filter(|(key, _)| !all.iter().any(|(seen, _)| seen == key)).collect::<Vec<_>>());
+        all.extend(preset.keys().filter(|(key, ..)| !all.iter().any(|(seen, ..)| seen == key)).collect::<Vec<_>>());
     }
     all
+}
+
+/// The presets that have a key.
+pub(super) fn having(key: &str) -> Vec<&'static str> {
+    PRESETS.iter().filter(|preset| preset.has(key)).map(|preset| preset.name).collect()
 }
 
 /// The name of a model and its layers.

@@ -3,8 +3,6 @@
 //! Each line is a process of its own, `ncde bench ...`, so that its peak of memory is its own. Numbers are drawn: what a step takes does not depend on
 //! them. Published: thesis, tables of the sections on Linear NCDEs and on Structured Linear NCDEs, on GPUs, with the layers around the recurrence.
 
-use std::process::Command;
-
 use ncde_experiment::{Budget, Control, Entry, Error, Figure, Job, Measured, Metric, Plan, Published, Record, Request};
 use ncde_report::plot::{Axis, Spacing};
 use ncde_report::statistics::Better;
@@ -13,6 +11,7 @@ use ncde_train::Device;
 use serde_json::{Value, json};
 
 use super::steps;
+use crate::program;
 
 pub(super) const EXPERIMENTS: &[Entry] = &[
     entry(
@@ -72,8 +71,8 @@ pub(super) fn process(model: &str, task: &str, arguments: Vec<String>) -> Job {
     let settings = json!({"command": arguments.join(" ")});
     let work = move |control: &mut Control<'_>| {
         let device = format!("{:?}", control.device).to_lowercase();
-        let program = std::env::current_exe().map_err(|e| Error::Refused(format!("cannot find this program: {e}")))?;
-        let ran = Command::new(program).arg("bench").args(&arguments).args(["--device", &device]).output();
+        let mut program = program::command().map_err(Error::Refused)?;
+        let ran = program.arg("bench").args(&arguments).args(["--device", &device]).output();
         let ran = ran.map_err(|e| Error::Refused(format!("cannot start `ncde bench`: {e}")))?;
         let line: Value = serde_json::from_slice(&ran.stdout).map_err(|_| {
             Error::Refused(format!("`ncde bench {}`: {}", arguments.join(" "), String::from_utf8_lossy(&ran.stderr)))

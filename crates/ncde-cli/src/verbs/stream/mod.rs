@@ -19,8 +19,8 @@ use ncde_runtime::Model;
 
 use crate::args::{BadLine, LateLine, StreamArgs};
 use crate::error::Failure;
+use crate::output;
 use crate::times::Times;
-use crate::{output, schema};
 use aside::Aside;
 use line::{Observation, Reader};
 use live::{Limits, Live, Order, Reply};
@@ -38,8 +38,8 @@ const AHEAD: usize = 4;
 pub(crate) fn run(args: &StreamArgs) -> Result<(), Failure> {
     let model = Model::load(&args.model)?;
     let spec = model.spec().clone();
-    let known = schema::of(&spec)?;
-    let options = schema::options(&spec, &known, &args.columns);
+    let known = ncde_train::schema_of(&spec)?;
+    let options = args.columns.over(ncde_train::options_of(&spec, &known));
     let layout = known.table.clone();
     let reader = Reader::new(known, options);
     let step = spec.task.forecast().and_then(|forecast| forecast.step).unwrap_or(f64::NAN);

@@ -21,9 +21,8 @@ use progress::Progress;
 const DEMO_STEPS: usize = 1000;
 const DEMO_HIDDEN: &str = "model.hidden=32";
 
-pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match train(args, &words)? {
+pub(crate) fn run(args: &TrainArgs, words: &[String]) -> Result<(), Failure> {
+    match train(args, words)? {
         None => Ok(()),
         Some(trained) => show(&trained, args.json),
     }

@@ -21,7 +21,7 @@ use ncde_tune::{Job, Method, Sweep, hyperqueue, quoted, slurm};
 use crate::args::{Device, Engine, SettingArgs, TuneArgs};
 use crate::error::{Failure, refuse};
 use crate::verbs::train::{self, device, named_directory, read_config};
-use crate::{output, signals};
+use crate::{output, program, signals};
 use folder::Folder;
 use plan::Plan;
 use pool::Pool;
@@ -123,15 +123,15 @@ fn emit(folder: &Folder, sweep: &Sweep, engine: Engine, args: &TuneArgs) -> Resu
             "of `halving` it is not known ahead which runs go on; emit `--method grid` or `random`, or run it here with `--jobs`"
         );
     }
-    let program = std::env::current_exe().map_err(|e| Failure::Refused(format!("cannot find this program: {e}")))?;
+    let program = program::words().map_err(Failure::Refused)?;
     let threads = args.threads.unwrap_or(1);
     let path = |path: &Path| path.display().to_string();
-    let command =
-        [&path(&program), "tune", "--out", &path(&folder.path), "--threads", &threads.to_string(), "--only"].map(str::to_owned);
+    let words = ["tune", "--out", &path(&folder.path), "--threads", &threads.to_string(), "--only"].map(str::to_owned);
+    let command = program.iter().map(|word| word.to_string_lossy().into_owned()).chain(words).collect();
     let name = folder.path.file_name().map_or("sweep".into(), |name| name.to_string_lossy().into_owned());
     let job = Job {
         name: format!("ncde {name}"),
-        command: command.to_vec(),
+        command,
         runs: sweep.runs().map(Sweep::name).collect(),
         logs: folder.path.join("logs"),
         threads,

@@ -3,7 +3,7 @@
 //! Each is held by its standard input: when that ends, because this process wants it to or is gone, it saves what it has and stops.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use ncde_tune::{Run, Sweep};
 
 use super::folder::{Folder, State};
 use crate::error::{Failure, refuse};
+use crate::program;
 
 /// How often processes are looked at.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -92,18 +93,19 @@ impl Pool<'_> {
     }
 
     fn start(&self, run: Run, steps: Option<usize>) -> Result<Process, Failure> {
-        let refused = |e: std::io::Error| Failure::Refused(format!("cannot start `{}`: {e}", Sweep::name(run)));
+        let refused = |problem: String| Failure::Refused(format!("cannot start `{}`: {problem}", Sweep::name(run)));
         let log = self.folder.log(run);
         let file = std::fs::OpenOptions::new().create(true).append(true).open(&log);
         let file = file.map_err(|source| Failure::Write { path: log, source })?;
-        let mut command = Command::new(std::env::current_exe().map_err(refused)?);
+        let mut command = program::command().map_err(refused)?;
         command.args(["tune", "--only", &Sweep::name(run), "--held", "--threads", &self.threads.to_string(), "--out"]);
         command.arg(&self.folder.path);
         if let Some(steps) = steps {
             command.args(["--steps", &steps.to_string()]);
         }
         // Not of our group: a Ctrl-C at the terminal is for this process, which passes it on once.
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(file).process_group(0).spawn().map_err(refused)?;
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(file).process_group(0).spawn();
+        let child = child.map_err(|e| refused(e.to_string()))?;
         Ok(Process { run, child, begun: Instant::now() })
     }
 
