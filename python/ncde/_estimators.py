@@ -97,6 +97,8 @@ class _Estimator(BaseEstimator):
     random_state: Any
     n_jobs: int | None
     verbose: int
+    #: The length of series that were given as (cases, time).
+    _flat_features: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -136,6 +138,8 @@ class _Estimator(BaseEstimator):
                 data, self._settings(), directory, command=repr(self), started=began, tell=tell, n_jobs=self.n_jobs
             )
         self.n_features_in_ = len(data.channels) if series.features is None else series.features
+        # What is forecast grows longer; features of a table do not.
+        self._flat_features = series.features if series.flat and self._task != "forecast" else None
         if series.names is not None:
             self.feature_names_in_ = np.asarray(series.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -160,6 +164,7 @@ class _Estimator(BaseEstimator):
         known = getattr(self, "feature_names_in_", None)
         if known is not None and series.names is not None and list(known) != series.names:
             _refuse_names(list(known), series.names)
+        _series.check_features(series, self._flat_features, type(self).__name__)
         return series
 
     def _numbers(self, X: Any, times: Any, statics: Any) -> np.ndarray[Any, Any]:
@@ -348,6 +353,8 @@ class Regressor(RegressorMixin, RegressorParameters, _Estimator):
             numbers = np.asarray(_column_of(y, series), dtype=np.float64)
             if not np.isfinite(numbers).all():
                 raise ValueError("Input y contains NaN or infinity; a series without a number cannot be learned from")
+            if len(numbers) < 2:
+                raise ValueError("n_samples=1: one series is too few to learn from; give at least 2")
             data = series.data.with_values(numbers.tolist())
         self._train(series, data)
         return self

@@ -70,6 +70,7 @@ class LogSignature(TransformerMixin, BaseEstimator):
         series = _series.of(X, times)
         self.channels_ = series.data.channels
         self.n_features_in_ = len(self.channels_) if series.features is None else series.features
+        self._flat_features = series.features if series.flat else None
         return self
 
     def transform(self, X: Any, times: Any = None) -> np.ndarray[Any, Any]:
@@ -79,6 +80,7 @@ class LogSignature(TransformerMixin, BaseEstimator):
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."
             )
         series = _series.of(X, times)
+        _series.check_features(series, self._flat_features, type(self).__name__)
         if len(series.data.channels) != len(self.channels_):
             raise ValueError(f"X has {len(series.data.channels)} channels, but {type(self).__name__} is expecting {len(self.channels_)} channels")
         lengths = series.data.lengths

@@ -36,6 +36,8 @@ class Series:
     data: _ncde.Data
     #: The size of the first axis behind the cases, if there is one for all.
     features: int | None = None
+    #: Whether they came as (cases, time), as tables of features do.
+    flat: bool = False
     #: The names of the columns of a table with a row a case.
     names: list[str] | None = None
     #: Of a long table with a column of labels, one for each case, or a list with an array for each.
@@ -54,7 +56,7 @@ def of(X: Any, times: Any = None, statics: Any = None, groups: Any = None, colum
         return Series(_ncde.Data.read(os.fspath(X), columns=_said(columns)))
     if is_table(X):
         names = column_names(X)
-        id_column = columns.id or next((name for name in names if name.lower() in ID_COLUMNS), None)
+        id_column = columns.id or next((name for name in names if str(name).lower() in ID_COLUMNS), None)
         if id_column is not None:
             return _of_long(X, names, id_column, columns, statics, groups)
         # A row a case, a column a time step: as an array, with names.
@@ -206,7 +208,16 @@ def _of_array(X: Any, times: Any, statics: Any, groups: Any) -> Series:
         raise ValueError("Input X contains infinity or a value too large for dtype('float64'); a missing value is NaN")
     flat = np.ascontiguousarray(values.reshape(cases, channels, length).swapaxes(1, 2)).reshape(cases * length, channels)
     data = _data(flat, [length] * cases, _flat_times(times, [length] * cases), statics, groups)
-    return Series(data, features=values.shape[1])
+    return Series(data, features=values.shape[1], flat=values.ndim == 2)
+
+
+def check_features(series: Series, wanted: int | None, who: str) -> None:
+    """Refuses (cases, time) of another time than that of training, as scikit-learn wants it: it may be another table."""
+    if series.flat and wanted is not None and series.features != wanted:
+        raise ValueError(
+            f"X has {series.features} features, but {who} is expecting {wanted} features as input; series of another length than those of training are "
+            "given as (cases, 1, time), or as a list of arrays"
+        )
 
 
 def _of_list(X: Any, times: Any, statics: Any, groups: Any) -> Series:

@@ -228,6 +228,14 @@ def test_a_model_of_other_channels_refuses(fitted):
         fitted.predict(np.zeros((3, 2, 40)))
 
 
+def test_series_of_other_lengths():
+    X, y, _ = drawn(cases=30)
+    model = ncde.Classifier().fit(X[:, 0], y)
+    assert model.predict(X[:, :, :30]).shape == (30,)
+    with pytest.raises(ValueError, match="has 30 features, but Classifier is expecting 40.*list of arrays"):
+        model.predict(X[:, 0, :30])
+
+
 def test_fitting_before_predicting():
     with pytest.raises((ValueError, AttributeError), match="not fitted"):
         ncde.Classifier().predict(np.zeros((2, 1, 5)))

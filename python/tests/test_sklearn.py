@@ -17,26 +17,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import ncde
 from conftest import drawn
 
-#: Checks of scikit-learn that do not fit estimators of series, and why.
-EXCEPTIONS = {
-    "check_n_features_in_after_fitting": "series may be longer or shorter than those of training",
-    "check_n_features_in": "the same",
-    "check_fit2d_1sample": "allowed to fail by scikit-learn with a clear error, which speaks of cases",
-    "check_dtype_object": "objects that hold no numbers are refused with the error of numpy",
-}
 
-
-def exceptions(_):
-    return EXCEPTIONS
-
-
-@parametrize_with_checks([ncde.Classifier(), ncde.Regressor()], expected_failed_checks=exceptions)
+@parametrize_with_checks([ncde.Classifier(), ncde.Regressor(), ncde.LogSignature(depth=2)])
 def test_checks_of_estimators(estimator, check):
-    check(estimator)
-
-
-@parametrize_with_checks([ncde.LogSignature(depth=2)], expected_failed_checks=exceptions)
-def test_checks_of_transformers(estimator, check):
     check(estimator)
 
 
