@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ncde_kernels::{Affine, Bound as Range, Field, Float, Gradients, Input, Pattern, Recurrence, Structure, Transition};
+use ncde_kernels::{Affine, Bound as Range, Controls, Field, Float, Gradients, Input, Pattern, Recurrence, Structure, Transition};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -14,7 +14,6 @@ use crate::array::{Numbers, Scalar, shaped};
 use crate::threads::{compute, jobs};
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Spec {
     #[serde(flatten)]
     structure: Shape,
@@ -177,9 +176,9 @@ fn forward<T: Scalar + Float>(
     shaped(py, states, &[batch, length, own.field().hidden()])
 }
 
-/// The gradients in the parameters, coefficients, initial state and affine input, from that in the states.
+/// The gradients in the parameters, coefficients, initial state and affine input, from that in the states; none in the coefficients unless they are `driven`.
 #[pyfunction]
-#[pyo3(signature = (spec, a, coefficients, initial, states, gradient, affine=None, lengths=None, n_jobs=None))]
+#[pyo3(signature = (spec, a, coefficients, initial, states, gradient, affine=None, lengths=None, driven=true, n_jobs=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn recurrence_backward(
     py: Python<'_>,
@@ -191,9 +190,12 @@ pub(crate) fn recurrence_backward(
     gradient: &Bound<'_, PyAny>,
     affine: Option<&Bound<'_, PyAny>>,
     lengths: Option<Vec<usize>>,
+    driven: bool,
     n_jobs: Option<isize>,
 ) -> PyResult<Vec<Option<Py<PyAny>>>> {
-    let (own, arrays) = (recurrence(spec)?, Arrays::of([a, coefficients, initial], affine, lengths)?);
+    let arrays = Arrays::of([a, coefficients, initial], affine, lengths)?;
+    let controls = if driven { Controls::Variable } else { Controls::Constant };
+    let own = Recurrence::clone(&*recurrence(spec)?).with_controls(controls);
     let given = [Numbers::of(states, "the states")?, Numbers::of(gradient, "the gradient")?];
     if arrays.a.is_single() {
         backward::<f32>(py, &own, &arrays, &given, n_jobs)
@@ -217,5 +219,6 @@ fn backward<T: Scalar + Float>(
         (Some(values), Some(like)) => array(values, like)?,
         _ => None,
     };
-    Ok(vec![array(a, &arrays.a)?, array(coefficients, &arrays.coefficients)?, array(initial, &arrays.initial)?, affine])
+    let coefficients = if own.controls() == Controls::Variable { array(coefficients, &arrays.coefficients)? } else { None };
+    Ok(vec![array(a, &arrays.a)?, coefficients, array(initial, &arrays.initial)?, affine])
 }
