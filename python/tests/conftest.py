@@ -14,6 +14,12 @@ def drawn(cases=60, length=40, channels=1, seed=0):
     return X, y, times
 
 
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    """Examples write where nothing is lost."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def series():
     return drawn()

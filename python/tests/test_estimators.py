@@ -3,7 +3,7 @@
 import copy
 import json
 import pickle
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -256,10 +256,7 @@ def test_groups_and_reading(tmp_path):
     assert grouped.predict(X, times=times).shape == (30,)
 
 
-def test_the_keywords_are_those_of_the_configuration():
-    sys.path.insert(0, str(__import__("pathlib").Path(__file__).parent.parent / "tools"))
-    try:
-        import parameters
-    except ImportError:
-        pytest.skip("the tools are not installed")
+def test_the_keywords_are_those_of_the_configuration(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent.parent / "tools"))
+    parameters = pytest.importorskip("parameters")
     assert parameters.FILE.read_text(encoding="utf-8") == parameters.text(), "run `python python/tools/parameters.py`"

@@ -1,4 +1,4 @@
-"""Writes ``ncde/_parameters.py``: the keywords of the estimators, from the keys of the configuration that the extension module tells.
+"""Writes ``src/ncde/_parameters.py``: the keywords of the estimators, from the keys of the configuration that the extension module tells.
 
 Run it after a key was added: ``python python/tools/parameters.py``. A test says when the file is not what this would write.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ncde import _ncde
 
-FILE = Path(__file__).parent.parent / "ncde" / "_parameters.py"
+FILE = Path(__file__).parent.parent / "src" / "ncde" / "_parameters.py"
 
 #: Keys that are arguments of ``fit``, or of files alone.
 LEFT_OUT = {"train", "test", "labels", "test_labels", "parts", "task", "seed", "name"}
@@ -80,18 +80,19 @@ def of_class(name: str, left_out: set[str], note: str) -> str:
     parameters = [(key, kind, meaning) for key, kind, meaning in OWN_FIRST]
     parameters += [(key, kind, meaning) for key, _, kind, meaning in chosen]
     parameters += [*OWN, *OWN_LAST]
-    lines = [f"class {name}:", f'    """{note}"""', "", "    def __init__(", "        self,", "        *,"]
-    lines += [f"        {key}: {kind if kind == 'Any' else kind + ' | None'} = None," for key, kind, _ in parameters]
-    lines += ["        verbose: int = 0,", "    ) -> None:"]
-    lines += [f"        self.{key} = {key}" for key, *_ in parameters]
-    lines += ["        self.verbose = verbose", "        super().__init__()", ""]
     documentation = ["", "    Parameters", "    ----------"]
     for key, kind, meaning in [*parameters, ("verbose", "int", "Whether what happens is printed on standard error, a line each.")]:
         documentation.append(f"    {key} : {kind.replace('Any', 'object')}, optional")
         documentation += textwrap.wrap(meaning, 130, initial_indent="        ", subsequent_indent="        ", break_long_words=False, break_on_hyphens=False)
     table = [f"    {model}: {about}" for model, about in _ncde.models()]
     documentation += ["", "    Notes", "    -----", "    Models:", "", *table, ""]
-    lines += [f"{name}._parameters = r\"\"\"" + "\n".join(documentation) + '"""  # type: ignore[attr-defined]', "", ""]
+    lines = [f"class {name}:", f'    """{note}"""', "", '    _parameters = r"""' + "\n".join(documentation) + '"""', ""]
+    lines += ["    def __init__(", "        self,", "        *,"]
+    lines += [f"        {key}: {kind if kind == 'Any' else kind + ' | None'} = None," for key, kind, _ in parameters]
+    lines += ["        verbose: int = 0,", "    ) -> None:"]
+    lines += [f"        self.{key} = {key}" for key, *_ in parameters]
+    lines += ["        self.verbose = verbose", "        super().__init__()", ""]
+    lines += [""]
     return "\n".join(lines)
 
 

@@ -5,7 +5,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use ncde_kernels::{Affine, Bound as Range, Controls, Field, Float, Gradients, Input, Pattern, Recurrence, Structure, Transition};
+use ncde_kernels::{
+    Affine, Bound as Range, Controls, Field, Float, Gradients, Input, Pattern, Recurrence, Structure, Transition,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Deserialize;

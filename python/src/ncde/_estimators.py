@@ -107,15 +107,15 @@ class _Estimator(BaseEstimator):
         tags.non_deterministic = False
         return tags
 
-    def _series(self, X: Any, times: Any, statics: Any, groups: Any = None, label: str | None = None) -> _series.Series:
+    def _read(self, X: Any, times: Any, statics: Any, groups: Any = None, label: str | None = None) -> _series.Series:
         columns = _series.Columns(self.id_column, self.time_column, self.group_column, self.static_columns, self.channel_columns, label)
         return _series.of(X, times, statics, groups, columns)
 
     def _with_labels(self, X: Any, y: Any, times: Any, statics: Any, groups: Any) -> tuple[_series.Series, Any]:
         """Series and their labels, which may be a column of a table."""
         if not isinstance(y, str):
-            return self._series(X, times, statics, groups), y
-        series = self._series(X, times, statics, groups, y)
+            return self._read(X, times, statics, groups), y
+        series = self._read(X, times, statics, groups, y)
         if series.labels is None:
             raise ValueError(f"y is `{y}`, the name of a column, but X is no long table with one")
         return series, series.labels
@@ -148,7 +148,7 @@ class _Estimator(BaseEstimator):
             raise KeyboardInterrupt("the fit was stopped; the model has the best weights until then")
 
     def _fitted(self) -> _ncde.Model:
-        model = getattr(self, "_model", None)
+        model: _ncde.Model | None = getattr(self, "_model", None)
         if model is None:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."
@@ -160,7 +160,7 @@ class _Estimator(BaseEstimator):
         model = self._fitted()
         if isinstance(X, (str, os.PathLike)):
             return _series.Series(model.read(os.fspath(X)))
-        series = self._series(X, times, statics)
+        series = self._read(X, times, statics)
         known = getattr(self, "feature_names_in_", None)
         if known is not None and series.names is not None and list(known) != series.names:
             _refuse_names(list(known), series.names)
@@ -394,7 +394,7 @@ class Forecaster(ForecasterParameters, _Estimator):
 
     def fit(self, X: Any, y: Any = None, times: Any = None, statics: Any = None, groups: Any = None) -> Self:
         """Trains on series; arguments as for :meth:`Classifier.fit`, without ``y``."""
-        series = self._series(_one(X), times, statics, groups)
+        series = self._read(_one(X), times, statics, groups)
         self._train(series, series.data)
         return self
 

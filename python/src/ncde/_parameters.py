@@ -104,195 +104,7 @@ KEYS: dict[str, str] = {
 class ClassifierParameters:
     """Keywords of a classifier."""
 
-    def __init__(
-        self,
-        *,
-        model: str | None = None,
-        split: Literal["files", "parts", "random", "time", "thesis", "thesis-jax-0.5", "thesis-jax-0.4"] | None = None,
-        validation: float | None = None,
-        test_share: float | None = None,
-        stratified: bool | None = None,
-        deduplicate: bool | None = None,
-        folds: int | None = None,
-        fold: int | None = None,
-        scale: Literal["standard", "min-max", "none"] | None = None,
-        time: bool | None = None,
-        missing: Literal["refuse", "forward", "counts"] | None = None,
-        layers: list[dict[str, Any]] | None = None,
-        spans: int | None = None,
-        groups: int | None = None,
-        order: int | None = None,
-        memory: str | None = None,
-        ticks: bool | None = None,
-        random: int | None = None,
-        hidden: int | None = None,
-        structure: str | None = None,
-        block: int | None = None,
-        rank: int | None = None,
-        epsilon: float | None = None,
-        bound: str | None = None,
-        depth: int | None = None,
-        window: int | None = None,
-        transition: str | None = None,
-        stability: str | None = None,
-        log_scale: float | None = None,
-        init: float | None = None,
-        input: bool | None = None,
-        forget: bool | None = None,
-        norm: bool | None = None,
-        skip: bool | None = None,
-        readout: str | None = None,
-        dropout: float | None = None,
-        head_width: int | None = None,
-        head_layers: int | None = None,
-        members: int | None = None,
-        blocks: int | None = None,
-        embedding: int | None = None,
-        drive: str | None = None,
-        step: float | None = None,
-        first: str | None = None,
-        permutations: bool | None = None,
-        matrices: int | None = None,
-        diagonal: str | None = None,
-        one_hot: str | None = None,
-        block_activation: str | None = None,
-        field_width: int | None = None,
-        field_layers: int | None = None,
-        activation: str | None = None,
-        last: str | None = None,
-        solver: str | None = None,
-        solver_steps: int | None = None,
-        states: int | None = None,
-        heads: int | None = None,
-        products: int | None = None,
-        convolution: int | None = None,
-        expand: int | None = None,
-        context: int | None = None,
-        real_gaps: bool | None = None,
-        steps: int | None = None,
-        batch: int | None = None,
-        rate: float | None = None,
-        schedule: Literal["constant", "cosine", "linear"] | None = None,
-        floor: float | None = None,
-        warmup: int | None = None,
-        loss: Literal["cross-entropy", "squared", "absolute", "huber"] | None = None,
-        optimizer: Literal["adam", "adamw", "sgd", "lion", "muon"] | None = None,
-        weight_decay: float | None = None,
-        average: float | None = None,
-        penalty: float | None = None,
-        class_weights: Literal["none", "balanced"] | None = None,
-        threshold: float | str | None = None,
-        positive: str | None = None,
-        miss_cost: float | None = None,
-        short_first: int | None = None,
-        clip: float | None = None,
-        evaluate_every: int | None = None,
-        patience: int | None = None,
-        metric: str | None = None,
-        minutes: float | None = None,
-        id_column: str | None = None,
-        time_column: str | None = None,
-        group_column: str | None = None,
-        static_columns: list[str] | None = None,
-        channel_columns: list[str] | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.model = model
-        self.split = split
-        self.validation = validation
-        self.test_share = test_share
-        self.stratified = stratified
-        self.deduplicate = deduplicate
-        self.folds = folds
-        self.fold = fold
-        self.scale = scale
-        self.time = time
-        self.missing = missing
-        self.layers = layers
-        self.spans = spans
-        self.groups = groups
-        self.order = order
-        self.memory = memory
-        self.ticks = ticks
-        self.random = random
-        self.hidden = hidden
-        self.structure = structure
-        self.block = block
-        self.rank = rank
-        self.epsilon = epsilon
-        self.bound = bound
-        self.depth = depth
-        self.window = window
-        self.transition = transition
-        self.stability = stability
-        self.log_scale = log_scale
-        self.init = init
-        self.input = input
-        self.forget = forget
-        self.norm = norm
-        self.skip = skip
-        self.readout = readout
-        self.dropout = dropout
-        self.head_width = head_width
-        self.head_layers = head_layers
-        self.members = members
-        self.blocks = blocks
-        self.embedding = embedding
-        self.drive = drive
-        self.step = step
-        self.first = first
-        self.permutations = permutations
-        self.matrices = matrices
-        self.diagonal = diagonal
-        self.one_hot = one_hot
-        self.block_activation = block_activation
-        self.field_width = field_width
-        self.field_layers = field_layers
-        self.activation = activation
-        self.last = last
-        self.solver = solver
-        self.solver_steps = solver_steps
-        self.states = states
-        self.heads = heads
-        self.products = products
-        self.convolution = convolution
-        self.expand = expand
-        self.context = context
-        self.real_gaps = real_gaps
-        self.steps = steps
-        self.batch = batch
-        self.rate = rate
-        self.schedule = schedule
-        self.floor = floor
-        self.warmup = warmup
-        self.loss = loss
-        self.optimizer = optimizer
-        self.weight_decay = weight_decay
-        self.average = average
-        self.penalty = penalty
-        self.class_weights = class_weights
-        self.threshold = threshold
-        self.positive = positive
-        self.miss_cost = miss_cost
-        self.short_first = short_first
-        self.clip = clip
-        self.evaluate_every = evaluate_every
-        self.patience = patience
-        self.metric = metric
-        self.minutes = minutes
-        self.id_column = id_column
-        self.time_column = time_column
-        self.group_column = group_column
-        self.static_columns = static_columns
-        self.channel_columns = channel_columns
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        super().__init__()
-
-ClassifierParameters._parameters = r"""
+    _parameters = r"""
     Parameters
     ----------
     model : str, optional
@@ -543,10 +355,7 @@ ClassifierParameters._parameters = r"""
     gated-deltanet: DeltaNet that forgets, with gates
     delta-product: DeltaNet with several factors a row, eigenvalues from -1 to 1
     gated-delta-product: the same that forgets
-"""  # type: ignore[attr-defined]
-
-class RegressorParameters:
-    """Keywords of a regressor."""
+"""
 
     def __init__(
         self,
@@ -555,6 +364,7 @@ class RegressorParameters:
         split: Literal["files", "parts", "random", "time", "thesis", "thesis-jax-0.5", "thesis-jax-0.4"] | None = None,
         validation: float | None = None,
         test_share: float | None = None,
+        stratified: bool | None = None,
         deduplicate: bool | None = None,
         folds: int | None = None,
         fold: int | None = None,
@@ -623,6 +433,10 @@ class RegressorParameters:
         weight_decay: float | None = None,
         average: float | None = None,
         penalty: float | None = None,
+        class_weights: Literal["none", "balanced"] | None = None,
+        threshold: float | str | None = None,
+        positive: str | None = None,
+        miss_cost: float | None = None,
         short_first: int | None = None,
         clip: float | None = None,
         evaluate_every: int | None = None,
@@ -642,6 +456,7 @@ class RegressorParameters:
         self.split = split
         self.validation = validation
         self.test_share = test_share
+        self.stratified = stratified
         self.deduplicate = deduplicate
         self.folds = folds
         self.fold = fold
@@ -710,6 +525,10 @@ class RegressorParameters:
         self.weight_decay = weight_decay
         self.average = average
         self.penalty = penalty
+        self.class_weights = class_weights
+        self.threshold = threshold
+        self.positive = positive
+        self.miss_cost = miss_cost
         self.short_first = short_first
         self.clip = clip
         self.evaluate_every = evaluate_every
@@ -726,7 +545,10 @@ class RegressorParameters:
         self.verbose = verbose
         super().__init__()
 
-RegressorParameters._parameters = r"""
+class RegressorParameters:
+    """Keywords of a regressor."""
+
+    _parameters = r"""
     Parameters
     ----------
     model : str, optional
@@ -965,24 +787,13 @@ RegressorParameters._parameters = r"""
     gated-deltanet: DeltaNet that forgets, with gates
     delta-product: DeltaNet with several factors a row, eigenvalues from -1 to 1
     gated-delta-product: the same that forgets
-"""  # type: ignore[attr-defined]
-
-class ForecasterParameters:
-    """Keywords of a forecaster."""
+"""
 
     def __init__(
         self,
         *,
         model: str | None = None,
-        horizon: int | None = None,
-        first_horizon: int | None = None,
-        target: list[str] | None = None,
-        known: list[str] | None = None,
-        relative: bool | None = None,
-        smoothing: bool | None = None,
-        grid: bool | None = None,
         split: Literal["files", "parts", "random", "time", "thesis", "thesis-jax-0.5", "thesis-jax-0.4"] | None = None,
-        stretch: int | None = None,
         validation: float | None = None,
         test_share: float | None = None,
         deduplicate: bool | None = None,
@@ -1069,15 +880,7 @@ class ForecasterParameters:
         verbose: int = 0,
     ) -> None:
         self.model = model
-        self.horizon = horizon
-        self.first_horizon = first_horizon
-        self.target = target
-        self.known = known
-        self.relative = relative
-        self.smoothing = smoothing
-        self.grid = grid
         self.split = split
-        self.stretch = stretch
         self.validation = validation
         self.test_share = test_share
         self.deduplicate = deduplicate
@@ -1164,7 +967,10 @@ class ForecasterParameters:
         self.verbose = verbose
         super().__init__()
 
-ForecasterParameters._parameters = r"""
+class ForecasterParameters:
+    """Keywords of a forecaster."""
+
+    _parameters = r"""
     Parameters
     ----------
     model : str, optional
@@ -1422,4 +1228,198 @@ ForecasterParameters._parameters = r"""
     gated-deltanet: DeltaNet that forgets, with gates
     delta-product: DeltaNet with several factors a row, eigenvalues from -1 to 1
     gated-delta-product: the same that forgets
-"""  # type: ignore[attr-defined]
+"""
+
+    def __init__(
+        self,
+        *,
+        model: str | None = None,
+        horizon: int | None = None,
+        first_horizon: int | None = None,
+        target: list[str] | None = None,
+        known: list[str] | None = None,
+        relative: bool | None = None,
+        smoothing: bool | None = None,
+        grid: bool | None = None,
+        split: Literal["files", "parts", "random", "time", "thesis", "thesis-jax-0.5", "thesis-jax-0.4"] | None = None,
+        stretch: int | None = None,
+        validation: float | None = None,
+        test_share: float | None = None,
+        deduplicate: bool | None = None,
+        folds: int | None = None,
+        fold: int | None = None,
+        scale: Literal["standard", "min-max", "none"] | None = None,
+        time: bool | None = None,
+        missing: Literal["refuse", "forward", "counts"] | None = None,
+        layers: list[dict[str, Any]] | None = None,
+        spans: int | None = None,
+        groups: int | None = None,
+        order: int | None = None,
+        memory: str | None = None,
+        ticks: bool | None = None,
+        random: int | None = None,
+        hidden: int | None = None,
+        structure: str | None = None,
+        block: int | None = None,
+        rank: int | None = None,
+        epsilon: float | None = None,
+        bound: str | None = None,
+        depth: int | None = None,
+        window: int | None = None,
+        transition: str | None = None,
+        stability: str | None = None,
+        log_scale: float | None = None,
+        init: float | None = None,
+        input: bool | None = None,
+        forget: bool | None = None,
+        norm: bool | None = None,
+        skip: bool | None = None,
+        readout: str | None = None,
+        dropout: float | None = None,
+        head_width: int | None = None,
+        head_layers: int | None = None,
+        members: int | None = None,
+        blocks: int | None = None,
+        embedding: int | None = None,
+        drive: str | None = None,
+        step: float | None = None,
+        first: str | None = None,
+        permutations: bool | None = None,
+        matrices: int | None = None,
+        diagonal: str | None = None,
+        one_hot: str | None = None,
+        block_activation: str | None = None,
+        field_width: int | None = None,
+        field_layers: int | None = None,
+        activation: str | None = None,
+        last: str | None = None,
+        solver: str | None = None,
+        solver_steps: int | None = None,
+        states: int | None = None,
+        heads: int | None = None,
+        products: int | None = None,
+        convolution: int | None = None,
+        expand: int | None = None,
+        context: int | None = None,
+        real_gaps: bool | None = None,
+        steps: int | None = None,
+        batch: int | None = None,
+        rate: float | None = None,
+        schedule: Literal["constant", "cosine", "linear"] | None = None,
+        floor: float | None = None,
+        warmup: int | None = None,
+        loss: Literal["cross-entropy", "squared", "absolute", "huber"] | None = None,
+        optimizer: Literal["adam", "adamw", "sgd", "lion", "muon"] | None = None,
+        weight_decay: float | None = None,
+        average: float | None = None,
+        penalty: float | None = None,
+        short_first: int | None = None,
+        clip: float | None = None,
+        evaluate_every: int | None = None,
+        patience: int | None = None,
+        metric: str | None = None,
+        minutes: float | None = None,
+        id_column: str | None = None,
+        time_column: str | None = None,
+        group_column: str | None = None,
+        static_columns: list[str] | None = None,
+        channel_columns: list[str] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.model = model
+        self.horizon = horizon
+        self.first_horizon = first_horizon
+        self.target = target
+        self.known = known
+        self.relative = relative
+        self.smoothing = smoothing
+        self.grid = grid
+        self.split = split
+        self.stretch = stretch
+        self.validation = validation
+        self.test_share = test_share
+        self.deduplicate = deduplicate
+        self.folds = folds
+        self.fold = fold
+        self.scale = scale
+        self.time = time
+        self.missing = missing
+        self.layers = layers
+        self.spans = spans
+        self.groups = groups
+        self.order = order
+        self.memory = memory
+        self.ticks = ticks
+        self.random = random
+        self.hidden = hidden
+        self.structure = structure
+        self.block = block
+        self.rank = rank
+        self.epsilon = epsilon
+        self.bound = bound
+        self.depth = depth
+        self.window = window
+        self.transition = transition
+        self.stability = stability
+        self.log_scale = log_scale
+        self.init = init
+        self.input = input
+        self.forget = forget
+        self.norm = norm
+        self.skip = skip
+        self.readout = readout
+        self.dropout = dropout
+        self.head_width = head_width
+        self.head_layers = head_layers
+        self.members = members
+        self.blocks = blocks
+        self.embedding = embedding
+        self.drive = drive
+        self.step = step
+        self.first = first
+        self.permutations = permutations
+        self.matrices = matrices
+        self.diagonal = diagonal
+        self.one_hot = one_hot
+        self.block_activation = block_activation
+        self.field_width = field_width
+        self.field_layers = field_layers
+        self.activation = activation
+        self.last = last
+        self.solver = solver
+        self.solver_steps = solver_steps
+        self.states = states
+        self.heads = heads
+        self.products = products
+        self.convolution = convolution
+        self.expand = expand
+        self.context = context
+        self.real_gaps = real_gaps
+        self.steps = steps
+        self.batch = batch
+        self.rate = rate
+        self.schedule = schedule
+        self.floor = floor
+        self.warmup = warmup
+        self.loss = loss
+        self.optimizer = optimizer
+        self.weight_decay = weight_decay
+        self.average = average
+        self.penalty = penalty
+        self.short_first = short_first
+        self.clip = clip
+        self.evaluate_every = evaluate_every
+        self.patience = patience
+        self.metric = metric
+        self.minutes = minutes
+        self.id_column = id_column
+        self.time_column = time_column
+        self.group_column = group_column
+        self.static_columns = static_columns
+        self.channel_columns = channel_columns
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        super().__init__()

@@ -103,7 +103,7 @@ def column(X: Any, name: Any) -> np.ndarray[Any, Any]:
     return np.asarray(X[name].to_numpy())
 
 
-def _numbers(values: np.ndarray[Any, Any], name: Any) -> np.ndarray[Any, Any]:
+def _numbers(values: Any, name: Any) -> Any:
     if values.dtype.kind in "Mm":
         return values.astype("M8[ns]" if values.dtype.kind == "M" else "m8[ns]").astype("i8") / 1e9
     if values.dtype.kind == "c":
@@ -157,7 +157,7 @@ def _of_long(X: Any, names: list[Any], id_column: Any, columns: Columns, statics
         groups=group,
         name="table",
     )
-    labels = None
+    labels: Any = None
     if columns.label is not None:
         labels = np.split(column(X, columns.label)[rows], starts[1:])
         if all((one == one[0]).all() for one in labels):
@@ -234,7 +234,7 @@ def _of_list(X: Any, times: Any, statics: Any, groups: Any) -> Series:
     return Series(_data(flat, lengths, _flat_times(times, lengths), statics, groups), features=channels)
 
 
-def _flat_times(times: Any, lengths: list[int]) -> np.ndarray[Any, Any] | None:
+def _flat_times(times: Any, lengths: list[int]) -> Any:
     if times is None:
         return None
     if isinstance(times, (list, tuple)) and times and np.ndim(times[0]) == 1:

@@ -31,6 +31,28 @@ def signature_backward(
 ) -> Any: ...
 def signature_length(channels: int, depth: int, basis_name: str | None) -> int: ...
 def signature_labels(channels: int, depth: int, basis_name: str | None) -> list[str]: ...
+def recurrence_parameters(spec: str) -> int: ...
+def recurrence_forward(
+    spec: str,
+    a: ArrayLike,
+    coefficients: ArrayLike,
+    initial: ArrayLike,
+    affine: ArrayLike | None = None,
+    lengths: list[int] | None = None,
+    n_jobs: int | None = None,
+) -> NDArray[Any]: ...
+def recurrence_backward(
+    spec: str,
+    a: ArrayLike,
+    coefficients: ArrayLike,
+    initial: ArrayLike,
+    states: ArrayLike,
+    gradient: ArrayLike,
+    affine: ArrayLike | None = None,
+    lengths: list[int] | None = None,
+    driven: bool = True,
+    n_jobs: int | None = None,
+) -> list[NDArray[Any] | None]: ...
 
 class Online:
     def __new__(cls, channels: int, depth: int, basis_name: str | None = None) -> Online: ...

@@ -149,9 +149,10 @@ def _recurrence_backward(
     gradient: Tensor,
     driven: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    arrays = [_array(x) for x in (a, coefficients, initial, states, gradient)]
     added = None if affine is None else _array(affine)
-    found = _ncde.recurrence_backward(spec, *arrays, added, _counts(lengths), driven)
+    found = _ncde.recurrence_backward(
+        spec, _array(a), _array(coefficients), _array(initial), _array(states), _array(gradient), added, _counts(lengths), driven
+    )
     of_a, of_coefficients, of_initial, of_affine = (a.new_empty(0) if one is None else _tensor(one) for one in found)
     return of_a, of_coefficients, of_initial, of_affine
 
@@ -344,8 +345,8 @@ class SLiCE(nn.Module):
         _ncde.recurrence_parameters(self.spec)
         if input_dependent_init:
             self.init: nn.Module | nn.Parameter = nn.Linear(input_dim, hidden_dim)
-            nn.init.normal_(self.init.weight, std=init_std)  # type: ignore[arg-type]
-            nn.init.zeros_(self.init.bias)  # type: ignore[arg-type]
+            nn.init.normal_(self.init.weight, std=init_std)
+            nn.init.zeros_(self.init.bias)
         else:
             self.init = nn.Parameter(torch.randn(hidden_dim) * init_std)
 
