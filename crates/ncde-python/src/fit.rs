@@ -127,7 +127,7 @@ fn watched(event: &Event<'_>, steps: usize, sender: &Sender<Told>, stop: &Atomic
     match event {
         Event::Started { parameters, .. } => say(sender, &format!("{parameters} weights, {steps} steps")),
         Event::Recovered { recovery, .. } => {
-            say(sender, &format!("step {}: {}; back to step {}", recovery.step, recovery.reason, recovery.from))
+            say(sender, &format!("step {}: {}; back to step {}", recovery.step, recovery.reason, recovery.from));
         }
         Event::Evaluated { point, best } => {
             let seen = point.metric.map_or_else(String::new, |value| format!(", validation {value:.4}"));

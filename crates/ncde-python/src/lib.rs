@@ -8,6 +8,8 @@
 //! | `data`, `fit`, `model` | series with targets, a run in a thread of its own, what it leaves |
 //! | `keys`, `cli` | the configuration, the command line |
 
+#![allow(clippy::needless_pass_by_value, reason = "PyO3 makes arguments from objects of Python, and hands them over")]
+
 mod array;
 mod cli;
 mod data;

@@ -102,7 +102,7 @@ impl Model {
         files.extend(pages.iter().map(|(name, text)| (name.as_str(), text.as_bytes())));
         py.detach(|| {
             std::fs::create_dir_all(&directory)?;
-            files.iter().try_for_each(|(name, bytes)| ncde_files::write_whole(&directory.join(name), bytes))
+            files.iter().try_for_each(|(name, bytes)| ncde_files::write_whole(directory.join(name), bytes))
         })
         .map_err(Raised::raised)
     }

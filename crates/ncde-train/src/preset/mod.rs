@@ -402,7 +402,7 @@ mod tests {
         let facts = Facts::new(Signal::values(2), vec![5], &task, 2, true);
         let mut told = 0;
         for preset in PRESETS {
-            for (key, meaning) in preset.keys() {
+            for (key, meaning, _) in preset.keys() {
                 let mut config = ModelConfig { name: Some(preset.name.into()), ..ModelConfig::default() };
                 config.keys.insert(key.into(), "no-such-name".into());
                 let error = resolve(Choice::Preset(preset), &config, &facts).unwrap_err().to_string();
