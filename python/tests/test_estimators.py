@@ -40,6 +40,9 @@ def test_all_forms_of_the_same_series_give_the_same_model(series, tmp_path):
         np.testing.assert_allclose(got, wanted.predict_proba(X, times=times), atol=2e-6, err_msg=str(seen))
     assert json.loads(long._model.spec)["channels"] == list(named.values())
     np.testing.assert_array_equal(long.predict(table.drop(columns="label")), wanted.predict(X, times=times))
+    assert long.score(table, "label") == wanted.score(X, y, times=times)
+    assert long.score(table, pandas.Series(y, index=range(len(y)))[::-1]) == wanted.score(X, y, times=times)
+    np.testing.assert_array_equal(long.predict(table.assign(note="text")), wanted.predict(X, times=times))
     np.testing.assert_array_equal(file.predict(tmp_path / "walks.csv"), wanted.predict(X, times=times))
 
 
@@ -72,7 +75,8 @@ def test_labels_at_each_observation():
     y = [np.where(np.cumsum(x[0]) > 0, "up", "down") for x in X]
     model = ncde.Classifier().fit(X[:30], y[:30])
     predicted = model.predict(X[30:])
-    assert np.mean(np.concatenate(predicted) == np.concatenate(y[30:])) > 0.7
+    share = np.mean(np.concatenate(predicted) == np.concatenate(y[30:]))
+    assert share > 0.7 and model.score(X[30:], y[30:]) == share
     assert model.predict_proba(X[30:])[0].shape == (30, 2)
 
 

@@ -1,6 +1,8 @@
 """Operators of PyTorch: values, gradients, torch.library's checks, compiling, mapping, autocast."""
 
 import copy
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -227,3 +229,41 @@ def twenty_steps(model, loss):
         optimizer.step()
         losses.append(value.item())
     return losses
+
+
+PROCESSES = """
+import sys
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from ncde.torch import SLiCE
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = DistributedDataParallel(SLiCE(3, 8, block_size=2, init_std=0.1))
+x, y = torch.randn(8, 20, 3).cumsum(1), torch.randn(8, 20, 8)
+own = slice(dist.get_rank(), None, dist.get_world_size())
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+for _ in range(5):
+    optimizer.zero_grad()
+    loss = (model(x[own]) - y[own]).square().mean()
+    loss.backward()
+    optimizer.step()
+    dist.all_reduce(loss)
+    if dist.get_rank() == 0:
+        print(loss.item() / dist.get_world_size(), flush=True)
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="PyTorch is built without torch.distributed")
+def test_two_processes_give_the_losses_of_one(tmp_path):
+    (tmp_path / "train.py").write_text(PROCESSES)
+
+    def losses(processes):
+        run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), "train.py"]
+        done = subprocess.run(run, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return [float(line) for line in done.stdout.split()]
+
+    np.testing.assert_allclose(losses(2), losses(1), atol=1e-5)

@@ -72,7 +72,8 @@ def keys() -> list[tuple[str, str, str, str]]:
 
 def plain(meaning: str) -> str:
     """A meaning without the words of the command line."""
-    return re.sub(r"\s+", " ", meaning).replace("`[[model.layers]]`", "a dictionary")
+    told = re.sub(r"\s+", " ", meaning).replace("`[[model.layers]]`", "a dictionary")
+    return told.replace("test on, if chance decides.", "test on, if chance decides; 0 by default here.")
 
 
 def of_class(name: str, left_out: set[str], note: str) -> str:

@@ -82,7 +82,10 @@ fn told(panic: &(dyn Any + Send)) -> String {
     format!("an error inside of ncde ({}); please report it with what you called", text.unwrap_or("no message"))
 }
 
+/// More threads than any machine has use for.
+const MAX_THREADS: usize = 1024;
+
 /// `n_jobs` as scikit-learn has it: none or negative for all.
 pub(crate) fn jobs(n_jobs: Option<isize>) -> usize {
-    n_jobs.and_then(|n| usize::try_from(n).ok()).unwrap_or(0)
+    n_jobs.and_then(|n| usize::try_from(n).ok()).unwrap_or(0).min(MAX_THREADS)
 }

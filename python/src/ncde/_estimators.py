@@ -107,8 +107,11 @@ class _Estimator(BaseEstimator):
         tags.non_deterministic = False
         return tags
 
-    def _read(self, X: Any, times: Any, statics: Any, groups: Any = None, label: str | None = None) -> _series.Series:
-        columns = _series.Columns(self.id_column, self.time_column, self.group_column, self.static_columns, self.channel_columns, label)
+    def _read(
+        self, X: Any, times: Any, statics: Any, groups: Any = None, label: str | None = None, channels: list[str] | None = None
+    ) -> _series.Series:
+        channels = self.channel_columns if channels is None else channels
+        columns = _series.Columns(self.id_column, self.time_column, self.group_column, self.static_columns, channels, label)
         return _series.of(X, times, statics, groups, columns)
 
     def _with_labels(self, X: Any, y: Any, times: Any, statics: Any, groups: Any) -> tuple[_series.Series, Any]:
@@ -155,17 +158,28 @@ class _Estimator(BaseEstimator):
             )
         return model
 
-    def _known(self, X: Any, times: Any, statics: Any) -> _series.Series:
-        """Series for the model."""
+    def _known(self, X: Any, times: Any, statics: Any, label: str | None = None) -> _series.Series:
+        """Series for the model; of a table maybe with a column of labels."""
         model = self._fitted()
         if isinstance(X, (str, os.PathLike)):
             return _series.Series(model.read(os.fspath(X)))
-        series = self._read(X, times, statics)
+        channels = json.loads(model.spec)["channels"] if _series.is_table(X) else []
+        has_them = bool(channels) and set(channels) <= set(_series.column_names(X))
+        # Other columns of a table, such as labels, need not be numbers.
+        series = self._read(X, times, statics, label=label, channels=channels if has_them else None)
         known = getattr(self, "feature_names_in_", None)
         if known is not None and series.names is not None and list(known) != series.names:
             _refuse_names(list(known), series.names)
         _series.check_features(series, self._flat_features, type(self).__name__)
         return series
+
+    def _compared(self, X: Any, y: Any, times: Any, statics: Any) -> tuple[Any, Any]:
+        """Labels and predictions, of all series or all observations."""
+        series = self._known(X, times, statics, y if isinstance(y, str) else None)
+        labels, predicted = series.labels if isinstance(y, str) else y, self.predict(series)  # type: ignore[attr-defined]
+        if _is_of_steps(labels):
+            return np.concatenate([np.asarray(one) for one in labels]), np.concatenate(predicted)
+        return _column_of(labels, series), predicted
 
     def _numbers(self, X: Any, times: Any, statics: Any) -> np.ndarray[Any, Any]:
         series = self._known(X, times, statics)
@@ -315,8 +329,8 @@ class Classifier(ClassifierMixin, ClassifierParameters, _Estimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, statics: Any = None) -> float:
         """The share of series whose class is predicted."""
-        series, y = self._with_labels(X, y, times, statics, None)
-        return float(np.average(self.predict(series) == _column_of(y, series), weights=sample_weight))
+        truth, predicted = self._compared(X, y, times, statics)
+        return float(np.average(predicted == truth, weights=sample_weight))
 
     def _decided(self, numbers: np.ndarray[Any, Any]) -> Any:
         return self.classes_[numbers[:, -1].astype(np.intp)]
@@ -367,9 +381,9 @@ class Regressor(RegressorMixin, RegressorParameters, _Estimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, statics: Any = None) -> float:
         """The coefficient of determination: 1 at best, 0 for the mean."""
-        series, y = self._with_labels(X, y, times, statics, None)
-        truth = np.asarray(_column_of(y, series), dtype=np.float64)
-        error = np.average((truth - self.predict(series)) ** 2, weights=sample_weight)
+        truth, predicted = self._compared(X, y, times, statics)
+        truth = np.asarray(truth, dtype=np.float64)
+        error = np.average((truth - predicted) ** 2, weights=sample_weight)
         spread = np.average((truth - np.average(truth, weights=sample_weight)) ** 2, weights=sample_weight)
         return float(1 - error / spread) if spread > 0 else float(error == 0)
 
@@ -470,8 +484,8 @@ def _seed(random_state: Any) -> int:
 
 def _plain(value: Any) -> Any:
     """Numbers of numpy, and paths."""
-    if hasattr(value, "item"):
-        return value.item()
+    if hasattr(value, "tolist"):
+        return value.tolist()
     return os.fspath(value)
 
 

@@ -116,7 +116,7 @@ class ClassifierParameters:
     validation : float, optional
         The share of cases to validate on.
     test_share : float, optional
-        The share of cases to test on, if chance decides.
+        The share of cases to test on, if chance decides; 0 by default here.
     stratified : bool, optional
         Whether each part gets its share of each class.
     deduplicate : bool, optional
@@ -560,7 +560,7 @@ class RegressorParameters:
     validation : float, optional
         The share of cases to validate on.
     test_share : float, optional
-        The share of cases to test on, if chance decides.
+        The share of cases to test on, if chance decides; 0 by default here.
     deduplicate : bool, optional
         Whether exact copies of a series are removed first.
     folds : int, optional
@@ -1001,7 +1001,7 @@ class ForecasterParameters:
     validation : float, optional
         The share of cases to validate on.
     test_share : float, optional
-        The share of cases to test on, if chance decides.
+        The share of cases to test on, if chance decides; 0 by default here.
     deduplicate : bool, optional
         Whether exact copies of a series are removed first.
     folds : int, optional
