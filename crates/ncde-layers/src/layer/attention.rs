@@ -22,7 +22,7 @@ pub(super) struct AttentionBatch {
 }
 
 /// The most scores that a device holds at once: 1 GiB, of which a training step needs several.
-const MOST_SCORES: usize = 1 << 28;
+const MAX_SCORES: usize = 1 << 28;
 
 /// A score that is never seen.
 const HIDDEN: f64 = -1e30;
@@ -119,7 +119,7 @@ impl<B: LayerBackend> Batch<B> for AttentionBatch {
             aside: order.as_ref().map(|order| order.aside.clone().into()),
         };
         let read = times(x, weights.weight("input")?)?;
-        let seen = if !B::ON_HOST && batch * spec.heads * count * count <= MOST_SCORES {
+        let seen = if !B::ON_HOST && batch * spec.heads * count * count <= MAX_SCORES {
             sequence.by_tensors(&rows, &read)
         } else {
             hosted::<B, _, 1, 3>(sequence, [read.reshape([batch * count * 3 * spec.width()])])?

@@ -36,6 +36,7 @@ mod precision;
 mod refusals;
 mod run;
 mod samples;
+mod sequences;
 mod stability;
 
 use std::collections::BTreeSet;
